@@ -1,0 +1,240 @@
+// What a child is: the fold of its events. Everything a person or parent sees of a child's state is derived from this
+// object; nothing here is changed except by reduce.ts.
+import type { Actor, Answer, AskRecord, Evidence, Exit, ProcessIdentity, Task, TaskUsage, Verdict } from './events'
+
+/** Closed. Everything else that can be said of a child is a condition. */
+export type Phase =
+  | 'PENDING'
+  | 'STARTING'
+  | 'RUNNING'
+  | 'CANCEL_REQUESTED'
+  | 'SUCCESS'
+  | 'FAILURE'
+  | 'INTERRUPTED'
+  | 'CANCELLED'
+  | 'UNKNOWN'
+
+/** The phases an attempt can end in. */
+export type EndedPhase = 'SUCCESS' | 'FAILURE' | 'INTERRUPTED' | 'CANCELLED'
+
+export type SteerState = 'queued' | 'sent' | 'delivered' | 'confirmed' | 'missed' | 'withdrawn' | 'refused' | 'unknown'
+
+export interface Steer {
+  readonly id: string
+  readonly text: string
+  readonly by: Actor
+  readonly queuedAt: string
+  readonly state: SteerState
+  /** When the present state began. */
+  readonly at: string
+  readonly evidence: Evidence | null
+  /** The attempt it was handed to, once it was. */
+  readonly attempt: number | null
+  /** Rides in an attempt's first turn instead of the agent's own channel. */
+  readonly carried: boolean
+  readonly reason: string | null
+  /** Every state it went through, oldest first. */
+  readonly history: readonly { readonly state: SteerState; readonly at: string; readonly evidence: Evidence | null }[]
+}
+
+export interface Request {
+  readonly id: string
+  readonly attempt: number
+  readonly ask: AskRecord
+  readonly askedAt: string
+  readonly answer: Answer | null
+  readonly answeredAt: string | null
+  readonly note: string | null
+}
+
+export type EndCause = 'stop' | 'interrupt' | 'timeout' | 'budget' | 'lease'
+
+export interface EndRequest {
+  readonly cause: EndCause
+  readonly reason: string
+  readonly by: Actor
+  readonly at: string
+}
+
+export interface Report {
+  readonly ok: boolean
+  readonly summary: string | null
+  readonly output: unknown
+  readonly reason: string | null
+  readonly at: string
+  /** It came after somebody had asked the attempt to end: recorded as a conflict, never a claim. */
+  readonly late: boolean
+}
+
+export interface Attempt {
+  readonly n: number
+  readonly round: number
+  readonly reason: 'first' | 'resume' | 'retry'
+  readonly sessionId: string
+  readonly message: string | null
+  readonly launchingAt: string
+  readonly launchedAt: string | null
+  readonly keeper: ProcessIdentity | null
+  readonly agent: ProcessIdentity | null
+  readonly ready: boolean
+  readonly steerable: boolean
+  readonly model: string | null
+  readonly agentVersion: string | null
+  readonly turnStarted: boolean
+  readonly closing: boolean
+  /** The last report of this attempt that counts. */
+  readonly report: Report | null
+  readonly conflicts: readonly Report[]
+  /** The first request to end it; later ones are only noted. */
+  readonly endRequest: EndRequest | null
+  readonly usage: TaskUsage
+  readonly exit: Exit | null
+  readonly vanished: string | null
+  readonly startFailure: { readonly reason: string; readonly diagnostic: string | null } | null
+  readonly stderrTail: string | null
+  readonly endedAt: string | null
+  readonly ended: EndedPhase | null
+}
+
+export interface Worktree {
+  readonly path: string
+  readonly cwd: string
+  readonly branch: string
+  /** Full hash. */
+  readonly base: string
+  readonly notes: readonly string[]
+}
+
+export interface Child {
+  readonly id: string
+  readonly delegationId: string
+  readonly index: number
+  readonly parentSession: string
+  readonly parentChild: string | null
+  readonly task: Task
+  readonly title: string
+  readonly acceptedAt: string
+  readonly liveTranscript: string
+  readonly phase: Phase
+  /** A pause has been asked for and has taken effect; the round is open. */
+  readonly paused: boolean
+  readonly verifying: boolean
+  readonly waitingForSlot: boolean
+  readonly worktree: Worktree | null
+  readonly discarded: boolean
+  readonly applied: boolean
+  readonly attempts: readonly Attempt[]
+  readonly round: number
+  /** The vendor's session id, once known. */
+  readonly sessionId: string | null
+  readonly steers: readonly Steer[]
+  readonly requests: readonly Request[]
+  /** Somebody called the child off; true until a resume. */
+  readonly stopRequest: EndRequest | null
+  /** Named states beside the phase, e.g. rate limited; words for people. */
+  readonly conditions: Readonly<Record<string, { readonly words: string; readonly until: string | null }>>
+  readonly verdict: Verdict | null
+  readonly parked: string | null
+  readonly completions: readonly { readonly id: string; readonly round: number; readonly acknowledged: boolean }[]
+  readonly notes: readonly {
+    readonly at: string
+    readonly level: 'info' | 'warning' | 'error'
+    readonly text: string
+  }[]
+  readonly pinned: boolean
+  readonly archived: boolean
+  readonly seen: boolean
+  readonly settledAt: string | null
+  /** Farthest place of the raw output whose facts are in this log, per source, in the present attempt. */
+  readonly cursor: { readonly stdout: number; readonly stderr: number }
+  /** Facts that did not fit the state they met; they changed nothing. */
+  readonly misfits: number
+  readonly lastSeq: number
+}
+
+/** The attempt at hand: the newest one. */
+export function currentAttempt(child: Child): Attempt | undefined {
+  return child.attempts[child.attempts.length - 1]
+}
+
+/** True while a process of this child may exist or is about to. */
+export function isLive(child: Child): boolean {
+  switch (child.phase) {
+    case 'PENDING':
+    case 'STARTING':
+    case 'RUNNING':
+    case 'CANCEL_REQUESTED':
+      return true
+    case 'UNKNOWN':
+    case 'SUCCESS':
+    case 'FAILURE':
+    case 'INTERRUPTED':
+    case 'CANCELLED':
+      return false
+  }
+}
+
+/** Whether a steer queued now can still reach the running work, and if not, why, in words for people. */
+export type Acceptance = { readonly accepting: true } | { readonly accepting: false; readonly why: string }
+
+export function acceptance(child: Child): Acceptance {
+  const no = (why: string): Acceptance => ({ accepting: false, why })
+  switch (child.phase) {
+    case 'PENDING':
+      return { accepting: true }
+    case 'STARTING':
+    case 'RUNNING':
+      break
+    case 'CANCEL_REQUESTED':
+      return no('it is being stopped')
+    case 'INTERRUPTED':
+      return no(
+        child.paused ? 'it is paused; resume it with your message' : 'it was interrupted; resume it with your message',
+      )
+    case 'SUCCESS':
+    case 'FAILURE':
+    case 'CANCELLED':
+      return no('it has ended; resume it with your message')
+    case 'UNKNOWN':
+      return no('it cannot be seen at the moment')
+  }
+  if (child.verifying) return no('its work is being verified')
+  const attempt = currentAttempt(child)
+  if (attempt === undefined || attempt.launchedAt === null) return { accepting: true }
+  if (attempt.endRequest !== null) return no('it is being paused')
+  if (attempt.closing || attempt.ended !== null) return no('it is finishing')
+  const mode = child.task.recipe.abilities.steerMode
+  if (mode === 'none' || mode === 'restart')
+    return no(`${child.task.recipe.label} cannot be steered while it runs; interrupt and resume it instead`)
+  if (!attempt.ready) return { accepting: true }
+  if (!attempt.steerable) return no('this process does not take steers; interrupt and resume it instead')
+  return { accepting: true }
+}
+
+/** Steers that wait for their hand-over or their proof. */
+export function waitingSteers(child: Child): readonly Steer[] {
+  return child.steers.filter((steer) => steer.state === 'queued' || steer.state === 'sent')
+}
+
+/** Steers the former attempt never read; they ride with the next resume, in order. */
+export function missedSteers(child: Child): readonly Steer[] {
+  return child.steers.filter((steer) => steer.state === 'missed')
+}
+
+/** Requests nobody has answered yet. */
+export function openRequests(child: Child): readonly Request[] {
+  return child.requests.filter((request) => request.answer === null)
+}
+
+/** Tokens and money over all attempts. */
+export function totalUsage(child: Child): TaskUsage {
+  let inputTokens = 0
+  let outputTokens = 0
+  let costUsd: number | null = null
+  for (const { usage } of child.attempts) {
+    inputTokens += usage.inputTokens
+    outputTokens += usage.outputTokens
+    if (usage.costUsd !== null) costUsd = (costUsd ?? 0) + usage.costUsd
+  }
+  return { inputTokens, outputTokens, costUsd }
+}
