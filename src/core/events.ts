@@ -105,7 +105,7 @@ export const verdictSchema = z.object({
   notes: z.array(z.string()),
 })
 
-const answerSchema = z.discriminatedUnion('kind', [
+export const answerSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('text'), text: z.string() }),
   z.object({ kind: z.literal('allow'), scope: z.enum(['once', 'child']) }),
   z.object({ kind: z.literal('deny'), message: z.string() }),

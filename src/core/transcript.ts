@@ -1,0 +1,52 @@
+// One line of transcript.jsonl: what the child said and did and what was said to it, in reading order. Structured, not
+// fsynced, rebuildable from raw output and the event log; the panel and `coxswain transcript` show nothing else.
+import { z } from 'zod'
+import { actorSchema, autonomySchema } from './events'
+
+export { autonomySchema }
+
+const entryKinds = [
+  /** An attempt begins: its number, why, and the user turn it starts with. */
+  z.object({ kind: z.literal('turn'), reason: z.enum(['first', 'resume', 'retry']), prompt: z.string() }),
+  z.object({ kind: z.literal('text'), text: z.string(), subagent: z.string().optional() }),
+  z.object({ kind: z.literal('reasoning'), text: z.string() }),
+  z.object({
+    kind: z.literal('toolStarted'),
+    toolId: z.string(),
+    name: z.string(),
+    input: z.unknown(),
+    subagent: z.string().optional(),
+  }),
+  z.object({ kind: z.literal('toolEnded'), toolId: z.string(), output: z.string(), isError: z.boolean() }),
+  /** Where a steer was queued; its present state is the child's, by id. */
+  z.object({ kind: z.literal('steer'), steerId: z.string(), text: z.string(), by: actorSchema }),
+  /** Where a steer's state changed. */
+  z.object({
+    kind: z.literal('receipt'),
+    steerId: z.string(),
+    state: z.enum(['sent', 'delivered', 'confirmed', 'missed', 'withdrawn', 'refused', 'unknown']),
+    evidence: z.string().optional(),
+  }),
+  z.object({ kind: z.literal('asked'), requestId: z.string(), words: z.string() }),
+  z.object({ kind: z.literal('answered'), requestId: z.string(), words: z.string() }),
+  z.object({ kind: z.literal('report'), ok: z.boolean(), summary: z.string() }),
+  z.object({ kind: z.literal('verdict'), words: z.string() }),
+  /** Said by Coxswain, e.g. an interrupt asked for, an end, a gap. */
+  z.object({ kind: z.literal('notice'), level: z.enum(['info', 'warning', 'error']), text: z.string() }),
+  z.object({ kind: z.literal('noise'), source: z.enum(['stdout', 'stderr']), text: z.string() }),
+] as const
+
+export const entryBodySchema = z.discriminatedUnion('kind', entryKinds)
+export type EntryBody = z.infer<typeof entryBodySchema>
+
+/** `n` counts from 0 without a gap; `at` is ISO 8601 UTC; `cursor` is the raw offset the entry ends at, if it came from there. */
+export const entrySchema = z.intersection(
+  z.object({
+    n: z.number().int().nonnegative(),
+    at: z.string(),
+    attempt: z.number().int().nonnegative(),
+    cursor: z.object({ source: z.enum(['stdout', 'stderr']), end: z.number().int().nonnegative() }).optional(),
+  }),
+  entryBodySchema,
+)
+export type TranscriptEntry = z.infer<typeof entrySchema>

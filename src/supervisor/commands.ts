@@ -1,0 +1,152 @@
+// The wishes anyone can have of the supervisor and the answers they get: one shape for panel, palette, delegate_task,
+// lifecycle API, command line and the owner's socket. Schemas here are the edge: past them nothing is re-checked.
+import { z } from 'zod'
+import { answerSchema } from '../core/events'
+
+/** A wish declined, with a reason a person can act on. */
+export interface Refusal {
+  readonly error: { readonly code: RefusalCode; readonly message: string }
+}
+
+export type RefusalCode =
+  | 'invalid'
+  | 'unknown_child'
+  | 'not_accepting'
+  | 'finished'
+  | 'over_cap'
+  | 'not_resumable'
+  | 'busy'
+  | 'untrusted'
+  | 'unknown_agent'
+  | 'repository'
+  | 'unsupported'
+  | 'unavailable'
+
+export const GOAL_MAX = 16_000
+export const CONTEXT_MAX = 32_000
+export const STEER_MAX = 16_000
+
+export const taskRequestSchema = z.strictObject({
+  goal: z.string(),
+  context: z.string().max(CONTEXT_MAX).optional(),
+  agent: z.string().optional(),
+  model: z.string().optional(),
+  effort: z.string().optional(),
+  title: z.string().optional(),
+  base: z.string().optional(),
+  role: z.enum(['leaf', 'orchestrator']).optional(),
+  allowed_tools: z.array(z.string()).optional(),
+  autonomy: z.enum(['ask', 'edit', 'autonomous']).optional(),
+  /** Parsed against the contract's own schema by the supervisor. */
+  contract: z.unknown().optional(),
+  limits: z
+    .strictObject({
+      timeout_seconds: z.number().nonnegative().optional(),
+      max_turns: z.number().int().positive().optional(),
+      max_tokens: z.number().int().positive().optional(),
+      max_cost_usd: z.number().positive().optional(),
+    })
+    .optional(),
+})
+export type TaskRequest = z.infer<typeof taskRequestSchema>
+
+export const spawnRequestSchema = z.strictObject({
+  tasks: z.array(taskRequestSchema).min(1),
+  independent_completions: z.boolean().optional(),
+  /** A person at the panel may wait for a free slot instead of being refused. */
+  when_full: z.enum(['refuse', 'wait']).optional(),
+})
+export type SpawnRequest = z.infer<typeof spawnRequestSchema>
+
+export interface DispatchAnswer {
+  readonly status: 'dispatched'
+  readonly mode: 'background'
+  readonly count: number
+  readonly delegation_id: string
+  readonly goals: readonly string[]
+  readonly subagent_ids: readonly string[]
+  readonly control_hint: string
+  readonly live_transcripts: readonly string[]
+}
+
+export const steerRequestSchema = z.strictObject({
+  subagent_id: z.string(),
+  message: z.string(),
+  /** The caller's id for this steer: the same id twice is one steer. */
+  steer_id: z.string().optional(),
+})
+export const editSteerRequestSchema = z.strictObject({
+  subagent_id: z.string(),
+  steer_id: z.string(),
+  message: z.string(),
+})
+export const withdrawSteerRequestSchema = z.strictObject({ subagent_id: z.string().optional(), steer_id: z.string() })
+export const reorderSteersRequestSchema = z.strictObject({ subagent_id: z.string(), order: z.array(z.string()) })
+export const endRequestSchema = z.strictObject({ subagent_id: z.string(), reason: z.string().max(2_000).optional() })
+export const resumeRequestSchema = z.strictObject({ subagent_id: z.string(), message: z.string().optional() })
+export const answerRequestSchema = z.strictObject({
+  subagent_id: z.string().optional(),
+  request_id: z.string(),
+  answer: answerSchema,
+})
+export const flagRequestSchema = z.strictObject({
+  subagent_id: z.string(),
+  title: z.string().optional(),
+  pinned: z.boolean().optional(),
+  archived: z.boolean().optional(),
+  seen: z.boolean().optional(),
+})
+export const discardRequestSchema = z.strictObject({ subagent_id: z.string(), force: z.boolean().optional() })
+
+export interface SteerAnswer {
+  readonly action: 'steer'
+  readonly subagent_id: string
+  readonly steer_id: string
+  readonly status: 'queued'
+  readonly note: string
+}
+export interface EndAnswer {
+  readonly action: 'stop' | 'interrupt'
+  readonly subagent_id: string
+  readonly status: 'interrupt_requested'
+  readonly note: string
+}
+export interface ResumeAnswer {
+  readonly action: 'resume'
+  readonly subagent_id: string
+  readonly status: 'resuming'
+  readonly attempt: number
+  readonly carried_steers: readonly string[]
+  readonly note: string
+}
+export interface DoneAnswer {
+  readonly action: 'edit' | 'withdraw' | 'reorder' | 'answer' | 'flag'
+  readonly subagent_id: string
+  readonly status: 'done'
+  readonly note: string
+}
+export interface DiscardAnswer {
+  readonly action: 'discard'
+  readonly subagent_id: string
+  readonly status: 'discarded' | 'absent'
+  readonly note: string
+}
+
+/** Every acting command. None of them waits for a child; all may be refused. */
+export interface Commands {
+  spawn(request: SpawnRequest): Promise<DispatchAnswer | Refusal>
+  steer(request: z.infer<typeof steerRequestSchema>): Promise<SteerAnswer | Refusal>
+  editSteer(request: z.infer<typeof editSteerRequestSchema>): Promise<DoneAnswer | Refusal>
+  withdrawSteer(request: z.infer<typeof withdrawSteerRequestSchema>): Promise<DoneAnswer | Refusal>
+  reorderSteers(request: z.infer<typeof reorderSteersRequestSchema>): Promise<DoneAnswer | Refusal>
+  stop(request: z.infer<typeof endRequestSchema>): Promise<EndAnswer | Refusal>
+  interrupt(request: z.infer<typeof endRequestSchema>): Promise<EndAnswer | Refusal>
+  resume(request: z.infer<typeof resumeRequestSchema>): Promise<ResumeAnswer | Refusal>
+  answer(request: z.infer<typeof answerRequestSchema>): Promise<DoneAnswer | Refusal>
+  flag(request: z.infer<typeof flagRequestSchema>): Promise<DoneAnswer | Refusal>
+  discard(request: z.infer<typeof discardRequestSchema>): Promise<DiscardAnswer | Refusal>
+}
+
+export function isRefusal(answer: object): answer is Refusal {
+  return 'error' in answer
+}
