@@ -2,7 +2,19 @@
 // replaced or reasoned about without the others; ARCHITECTURE.md says why. `npm run lint` fails on a crossing.
 import tseslint from 'typescript-eslint'
 
-const rooms = ['core', 'agents', 'process', 'record', 'git', 'verification', 'supervisor', 'parent', 'protocol', 'ui', 'util']
+const rooms = [
+  'core',
+  'agents',
+  'process',
+  'record',
+  'git',
+  'verification',
+  'supervisor',
+  'parent',
+  'protocol',
+  'ui',
+  'util',
+]
 
 const vscode = { group: ['vscode'], message: 'Only src/ui and src/extension.ts may import vscode.' }
 const execa = { group: ['execa'], message: 'Only src/process and src/git start programs with execa.' }
@@ -34,9 +46,17 @@ const border = (files, patterns, extra = {}) => ({
 const pure = {
   'no-restricted-globals': [
     'error',
-    ...['process', 'Buffer', 'setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask', 'performance', 'crypto', 'fetch'].map(
-      (name) => ({ name, message: 'This room is pure: no clock, no randomness, no process.' }),
-    ),
+    ...[
+      'process',
+      'Buffer',
+      'setTimeout',
+      'setInterval',
+      'setImmediate',
+      'queueMicrotask',
+      'performance',
+      'crypto',
+      'fetch',
+    ].map((name) => ({ name, message: 'This room is pure: no clock, no randomness, no process.' })),
   ],
   'no-restricted-properties': [
     'error',
@@ -79,7 +99,13 @@ export default tseslint.config(
   border(['src/verification/**'], [vscode, execa, childProcess, diskWrites, ...others('core', 'verification', 'util')]),
   border(
     ['src/supervisor/**'],
-    [vscode, execa, childProcess, diskWrites, ...others('core', 'agents', 'process', 'record', 'git', 'verification', 'supervisor', 'protocol', 'util')],
+    [
+      vscode,
+      execa,
+      childProcess,
+      diskWrites,
+      ...others('core', 'agents', 'process', 'record', 'git', 'verification', 'supervisor', 'protocol', 'util'),
+    ],
   ),
   border(
     ['src/parent/**'],
@@ -87,7 +113,12 @@ export default tseslint.config(
   ),
   border(
     ['src/ui/**', 'src/extension.ts'],
-    [execa, childProcess, diskWrites, ...others('core', 'record', 'supervisor', 'parent', 'protocol', 'ui', 'util', 'git')],
+    [
+      execa,
+      childProcess,
+      diskWrites,
+      ...others('core', 'record', 'supervisor', 'parent', 'protocol', 'ui', 'util', 'git'),
+    ],
   ),
   border(['src/util/**'], [vscode, execa, childProcess, diskWrites, ...others('util')]),
   border(['src/cli.ts', 'src/cli/**'], [vscode, execa, childProcess, diskWrites]),

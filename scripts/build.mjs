@@ -6,6 +6,7 @@ import { existsSync, rmSync } from 'node:fs'
 const release = process.argv.includes('--release')
 const watch = process.argv.includes('--watch')
 
+/** @satisfies {import('esbuild').BuildOptions} */
 const common = {
   bundle: true,
   sourcemap: release ? false : 'linked',
@@ -14,13 +15,24 @@ const common = {
   legalComments: 'none',
   outdir: 'dist',
 }
-// zod looks at `navigator`; in the extension host that logs a migration error about the global of that name.
-const host = { ...common, platform: 'node', format: 'cjs', target: 'node20', external: ['vscode'], define: { navigator: 'undefined' } }
+/**
+ * zod looks at `navigator`; in the extension host that logs a migration error about the global of that name.
+ * @satisfies {import('esbuild').BuildOptions}
+ */
+const host = {
+  ...common,
+  platform: 'node',
+  format: 'cjs',
+  target: 'node20',
+  external: ['vscode'],
+  define: { navigator: 'undefined' },
+}
+/** @type {(Omit<import('esbuild').BuildOptions, 'entryPoints'> & { entryPoints: Record<string, string> })[]} */
 const builds = [
   { ...host, entryPoints: { extension: 'src/extension.ts' } },
   { ...host, entryPoints: { cli: 'src/cli.ts' }, banner: { js: '#!/usr/bin/env node' } },
   { ...host, entryPoints: { keeper: 'src/process/keeper.ts' } },
-  { ...host, entryPoints: { demoAgent: 'src/demoAgent.ts' } },
+  { ...host, entryPoints: { demoAgent: 'src/demo/agent.ts' } },
   {
     ...common,
     platform: 'browser',
@@ -34,8 +46,7 @@ const builds = [
 
 rmSync('dist', { recursive: true, force: true })
 for (const options of builds) {
-  const entry = Object.values(options.entryPoints)[0]
-  if (!existsSync(entry)) throw new Error(`${entry} is missing`)
+  for (const entry of Object.values(options.entryPoints)) if (!existsSync(entry)) throw new Error(`${entry} is missing`)
   if (watch) await (await esbuild.context(options)).watch()
   else await esbuild.build(options)
 }
