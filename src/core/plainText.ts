@@ -1,0 +1,37 @@
+// What may be shown or logged of text that someone else wrote: no terminal escapes, no control characters, no characters
+// that turn the reading direction. Everything that leaves us for a screen, a log or a file people read passes here; the
+// raw record is never changed by it.
+
+// Built from escapes so that this file itself stays plain. Each alternative consumes what it starts, so the whole is linear.
+const OSC = String.raw`(?:\x1b\]|\x9d)[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)?`
+const STRING = String.raw`(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x1b\x9c\n]*(?:\x1b\\|\x9c)?`
+const CSI = String.raw`(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?`
+const ESCAPE = String.raw`\x1b[ -/]*[0-~]?`
+const CONTROL = String.raw`[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]`
+/** Bidirectional controls, byte order mark, and the invisible tag characters. */
+const INVISIBLE = String.raw`[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]`
+
+const unsafe = new RegExp([OSC, STRING, CSI, ESCAPE, CONTROL, INVISIBLE].join('|'), 'gu')
+const lineEnds = /\r\n?|[\u2028\u2029]/g
+
+/** Several lines of text: line feeds and tabs stay, every other control, escape sequence and bidi control goes. */
+export function plainText(text: string): string {
+  return text.replace(lineEnds, '\n').replace(unsafe, '')
+}
+
+/** One line of text, white space folded, cut to `max` characters with an ellipsis. */
+export function plainLine(text: string, max = 200): string {
+  // Cut first: a caller may hold five megabytes and want a title. Escapes can only shorten, so the margin suffices.
+  const folded = plainText(text.slice(0, max * 8))
+    .replace(/\s+/g, ' ')
+    .trim()
+  return cutText(folded, max)
+}
+
+/** The first `max` UTF-16 units, never half a character; an ellipsis says that something is missing. */
+export function cutText(text: string, max: number): string {
+  if (text.length <= max) return text
+  const last = text.charCodeAt(max - 2)
+  const end = last >= 0xd800 && last <= 0xdbff ? max - 2 : max - 1
+  return `${text.slice(0, end)}…`
+}
