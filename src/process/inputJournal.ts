@@ -1,0 +1,31 @@
+// Reads the journal of stdin frames that a keeper wrote: what the agent was sent, in order, and where in its output.
+import { readFile } from 'node:fs/promises'
+import { attemptFiles } from './attemptFiles'
+import { parseObject } from './json'
+import { parseOffsets, type Offsets } from './wire'
+
+export interface JournaledFrame {
+  readonly seq: number
+  readonly id: string | undefined
+  /** Wall clock, milliseconds since 1970. */
+  readonly at: number
+  /** How much output had been written when the frame was taken: a refold puts it in there. */
+  readonly after: Offsets
+  /** As sent, except that known secrets are replaced. */
+  readonly text: string
+}
+
+/** Every whole line of the journal; a torn one is left out. Empty when there is no journal. */
+export async function readInputJournal(attemptDir: string): Promise<JournaledFrame[]> {
+  const text = await readFile(attemptFiles(attemptDir).input, 'utf8').catch(() => '')
+  const frames: JournaledFrame[] = []
+  for (const line of text.split('\n')) {
+    const entry = parseObject(line)
+    const after = parseOffsets(entry?.['after'])
+    if (entry === undefined || after === undefined) continue
+    const { seq, id, at, text: frame } = entry
+    if (typeof seq !== 'number' || typeof at !== 'number' || typeof frame !== 'string') continue
+    frames.push({ seq, id: typeof id === 'string' ? id : undefined, at, after, text: frame })
+  }
+  return frames
+}
