@@ -1,0 +1,567 @@
+// Gives every child a worktree of its own, outside the project, on a branch of its own, and compares what we remember
+// with what git says. A worktree is whole or it is not there; a failure never ends in the main checkout.
+import { createHash } from 'node:crypto'
+import { lstat, mkdir, readdir, realpath, rm, rmdir, stat, statfs } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { type Git, GitFailure } from './git'
+import { rootName, shortId, slug } from './names'
+import { programsFingerprint, readSettings, withoutRepositoryPrograms } from './programs'
+import {
+  enclosingRepository,
+  filterMissing,
+  gitProblem,
+  missingFilters,
+  type Note,
+  type Problem,
+  problem,
+  type Repository,
+} from './repository'
+import {
+  forgetView,
+  gitDirOf,
+  type KnownWorktree,
+  type Made,
+  makeView,
+  readHead,
+  readMarker,
+  readSmallFile,
+  writeMarker,
+} from './view'
+
+export interface Worktree extends Made {
+  readonly kind: 'worktree'
+  /** The child's working folder: `path` plus the subfolder that was opened. */
+  readonly cwd: string
+  /** What the base was called when it was resolved: a branch, a tag, or a short hash. */
+  readonly baseLabel: string
+  readonly notes: readonly Note[]
+}
+
+export interface AddRequest {
+  readonly repository: Repository
+  readonly childId: string
+  /** Any text; only its ASCII letters and digits reach a name. */
+  readonly title: string
+  /** A branch, tag or commit; the current commit when absent. */
+  readonly base?: string
+  /** The `worktreeRoot` setting: absolute, `~/…`, or relative to the folder above the repository. */
+  readonly worktreeRoot?: string
+  /** Open workspace folders: a default place inside one of them is not used. */
+  readonly avoid?: readonly string[]
+  /** `pointers` leaves Git LFS pointers as they are, and goes on without a filter whose program is missing. */
+  readonly largeFiles?: 'contents' | 'pointers'
+  /** A `Repository.programs` the person consented to; otherwise filters the repository itself names stay off. */
+  readonly trustedPrograms?: string
+  readonly signal?: AbortSignal
+  /** Milliseconds for the checkout; 600,000 when absent. */
+  readonly timeoutMs?: number
+}
+
+const addTries = 4
+
+/**
+ * Adds a worktree for a child. Answers the worktree, complete, or a problem after which no branch and no folder of this
+ * attempt is left. The main checkout is not touched.
+ */
+export async function addWorktree(git: Git, request: AddRequest): Promise<Worktree | Problem> {
+  try {
+    const base = await resolveBase(git, request)
+    if (base.kind === 'problem') return base
+    return await git.write(request.repository.commonDir, () => add(git, request, base))
+  } catch (failure) {
+    if (failure instanceof GitFailure) return gitProblem(failure, 'make a worktree for this child')
+    throw failure
+  }
+}
+
+interface Base {
+  readonly kind: 'base'
+  readonly commit: string
+  readonly label: string
+}
+
+async function resolveBase(git: Git, { repository, base }: AddRequest): Promise<Base | Problem> {
+  const wanted = base?.trim()
+  if (wanted === undefined || wanted === '' || wanted === 'HEAD') {
+    // Asked anew: the branch may have moved since the repository was looked at.
+    const head = await revision(git, repository, 'HEAD')
+    if (head === null) return problem('bad-base', `The current commit of ${repository.topLevel} cannot be read.`)
+    const branch = await git.run({
+      cwd: repository.topLevel,
+      args: ['symbolic-ref', '--quiet', '--short', 'HEAD'],
+      exits: [1],
+    })
+    const name = branch.stdout.toString('utf8').trimEnd()
+    return { kind: 'base', commit: head, label: branch.exitCode === 0 ? name : head.slice(0, 10) }
+  }
+  const shown = wanted.replace(/[^\x21-\x7e\u00a1-\uffff ]/g, '?').slice(0, 80)
+  const unusable = problem('bad-base', `"${shown}" is not a branch, tag or commit of ${repository.topLevel}.`)
+  if (wanted.startsWith('-') || wanted.length > 256 || /[\0-\x1f\x7f]/.test(wanted)) return unusable
+  const commit = await revision(git, repository, wanted)
+  return commit === null
+    ? unusable
+    : { kind: 'base', commit, label: /^[0-9a-f]{40,64}$/.test(wanted) ? wanted.slice(0, 10) : wanted }
+}
+
+async function revision(git: Git, { topLevel }: Repository, name: string): Promise<string | null> {
+  const { stdout, exitCode } = await git.run({
+    cwd: topLevel,
+    args: ['rev-parse', '--verify', '--quiet', '--end-of-options', `${name}^{commit}`],
+    exits: [1, 128],
+  })
+  const text = stdout.toString('utf8').trimEnd()
+  return exitCode === 0 && /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/.test(text) ? text : null
+}
+
+interface Place {
+  readonly path: string
+  readonly leaf: string
+  readonly note: Note | null
+}
+
+async function add(git: Git, request: AddRequest, base: Base): Promise<Worktree | Problem> {
+  const { repository } = request
+  const settings = await readSettings(git, repository.topLevel)
+  const place = await reservePlace(git, request)
+  if ('kind' in place) return place
+
+  const trusted = request.trustedPrograms !== undefined && request.trustedPrograms === programsFingerprint(settings)
+  const off = trusted ? [] : withoutRepositoryPrograms(settings)
+  const missing = request.largeFiles === 'pointers' ? await missingFilters(git, settings) : []
+  const config: [string, string][] = [
+    ...off,
+    ...missing.flatMap(({ name }): [string, string][] => [
+      [`filter.${name}.process`, ''],
+      [`filter.${name}.smudge`, ''],
+      [`filter.${name}.clean`, ''],
+      [`filter.${name}.required`, 'false'],
+    ]),
+  ]
+  const environment = request.largeFiles === 'pointers' ? { GIT_LFS_SKIP_SMUDGE: '1' } : {}
+  const partial = repository.notes.some(({ code }) => code === 'partial')
+
+  let branch: string | null = null
+  try {
+    branch = await createBranch(git, repository, place.leaf, base.commit, config)
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await git.run({
+          cwd: repository.topLevel,
+          args: ['worktree', 'add', '--no-guess-remote', '--', place.path, branch],
+          config,
+          environment,
+          network: partial,
+          timeoutMs: request.timeoutMs ?? 600_000,
+          ...(request.signal ? { signal: request.signal } : {}),
+        })
+        break
+      } catch (failure) {
+        // Another git may hold a lock for an instant. Anything else will not get better by trying.
+        const lock = failure instanceof GitFailure && failure.kind === 'failed' ? await heldLock(repository) : null
+        if (lock === null || attempt === addTries) throw failure
+        await clearAway(git, repository, place.path, null, base.commit)
+        await mkdir(place.path, { mode: 0o700 })
+        await new Promise((done) => setTimeout(done, 100 * attempt))
+      }
+    }
+    return await finish(git, request, base, place, branch, settings, off.length > 0)
+  } catch (failure) {
+    await clearAway(git, repository, place.path, branch, base.commit)
+    if (!(failure instanceof GitFailure)) {
+      if (!isSystemError(failure)) throw failure
+      return problem('add-failed', `The worktree at ${place.path} could not be completed (${failure.code}).`)
+    }
+    return await whyAddFailed(git, repository, place.path, failure, settings)
+  }
+}
+
+async function finish(
+  git: Git,
+  { repository, childId }: AddRequest,
+  base: Base,
+  place: Place,
+  branch: string,
+  settings: Awaited<ReturnType<typeof readSettings>>,
+  programsOff: boolean,
+): Promise<Worktree> {
+  const path = await realpath(place.path)
+  const gitDir = await gitDirOf(path)
+  const notes: Note[] = repository.notes.filter(({ code }) => code !== 'linked-worktree' && code !== 'nested')
+  if (gitDir === null || dirname(gitDir) !== join(repository.commonDir, 'worktrees')) {
+    throw new GitFailure('failed', 'worktree', 'git reported a worktree whose git folder is not where it belongs.')
+  }
+  const made: Made = {
+    version: 1,
+    path,
+    branch,
+    base: base.commit,
+    childId,
+    gitDir,
+    commonDir: repository.commonDir,
+  }
+  const head = await readHead(git, made)
+  if (head?.commit !== base.commit || head.ref !== `refs/heads/${branch}`) {
+    throw new GitFailure('failed', 'worktree', 'The new worktree is not at the commit that was asked for.')
+  }
+  await writeMarker(made)
+  await makeView(git, made, settings)
+  if (place.note) notes.push(place.note)
+  if (programsOff && repository.programs !== null) {
+    notes.push({
+      code: 'programs-off',
+      message: "Programs named in this repository's own configuration were not run while the files were checked out.",
+    })
+  }
+  let cwd = path
+  if (repository.prefix !== '') {
+    const wanted = join(path, repository.prefix)
+    await mkdir(wanted, { recursive: true }).catch(() => undefined)
+    const real = await realpath(wanted).catch(() => null)
+    if (real !== null && isWithin(path, real) && (await stat(real)).isDirectory()) cwd = real
+    else {
+      notes.push({
+        code: 'folder-missing',
+        message: `${repository.prefix} is not a folder inside the worktree at this commit; the child works at its top.`,
+      })
+    }
+  }
+  return { kind: 'worktree', ...made, cwd, baseLabel: base.label, notes }
+}
+
+/** Creates our branch at the base; it must not exist before. Its name is free of anything a title could bring in. */
+async function createBranch(
+  git: Git,
+  { topLevel }: Repository,
+  leaf: string,
+  commit: string,
+  config: readonly (readonly [string, string])[],
+): Promise<string> {
+  const create = (branch: string) =>
+    git.run({
+      cwd: topLevel,
+      args: [
+        'update-ref',
+        '--no-deref',
+        '--create-reflog',
+        '-m',
+        'coxswain: child started',
+        `refs/heads/${branch}`,
+        commit,
+        '0'.repeat(commit.length),
+      ],
+      config,
+      exits: [128],
+    })
+  const branch = `coxswain/${leaf}`
+  const created = await create(branch)
+  if (created.exitCode === 0) return branch
+  // A branch that is itself called "coxswain" leaves no room for branches below it.
+  const other = `coxswain-${leaf}`
+  const again = await create(other)
+  if (again.exitCode === 0) return other
+  throw new GitFailure('failed', 'update-ref', 'git could not create the branch.', again.exitCode, created.stderr)
+}
+
+/** Picks the folder and creates it, empty: creating it is the reservation and the proof that it can be written to. */
+async function reservePlace(git: Git, request: AddRequest): Promise<Place | Problem> {
+  const { repository, childId, title } = request
+  const main = repository.linked ? await mainCheckout(git, repository) : repository.topLevel
+  const name = rootName(basename(main).replace(/\.git$/, '') || 'repository')
+  const inStore = join(
+    git.store,
+    'worktrees',
+    `${name.slice(0, 60)}-${createHash('sha256').update(repository.commonDir).digest('hex').slice(0, 8)}`,
+  )
+  const inside = async (root: string): Promise<boolean> => {
+    const real = await realpathOfNearest(root)
+    return [repository.topLevel, repository.commonDir, main].some((folder) => isWithin(folder, real))
+  }
+  const leaf = `${slug(title)}-${shortId(childId)}`
+  const elsewhere = (why: string): Note => ({
+    code: 'elsewhere',
+    message: `The worktree is in Coxswain's own store: ${why}.`,
+  })
+
+  let roots: { root: string; note: Note | null }[]
+  if (request.worktreeRoot !== undefined && request.worktreeRoot.trim() !== '') {
+    const set = request.worktreeRoot.trim().replace(/^~(?=\/|$)/, homedir())
+    const root = join(isAbsolute(set) ? set : resolve(dirname(main), set), name)
+    if (await inside(root)) {
+      return problem(
+        'root-inside-repository',
+        `worktreeRoot points into ${main}. Worktrees inside the project would be indexed and watched with it; choose a folder outside.`,
+      )
+    }
+    roots = [{ root, note: null }]
+  } else {
+    const root = join(dirname(main), name)
+    const avoid = await Promise.all(
+      (request.avoid ?? []).map((folder) => realpath(folder).catch(() => resolve(folder))),
+    )
+    if ((await enclosingRepository(dirname(main))) !== null) {
+      roots = [{ root: inStore, note: elsewhere('the folder beside the repository belongs to another repository') }]
+    } else if (avoid.some((folder) => isWithin(folder, root))) {
+      roots = [{ root: inStore, note: elsewhere('the folder beside the repository is open in this window') }]
+    } else {
+      roots = [
+        { root, note: null },
+        { root: inStore, note: elsewhere('the folder beside the repository cannot be written to') },
+      ]
+    }
+  }
+
+  let reason = 'unknown'
+  for (const { root, note } of roots) {
+    try {
+      await mkdir(root, { recursive: true, mode: 0o700 })
+      if (await inside(root)) {
+        reason = 'it leads into the repository'
+        continue
+      }
+      const real = await realpath(root)
+      for (let turn = 1; turn <= 9; turn++) {
+        const free = turn === 1 ? leaf : `${leaf}-${turn}`
+        try {
+          await mkdir(join(real, free), { mode: 0o700 })
+        } catch (failure) {
+          if (isSystemError(failure) && failure.code === 'EEXIST') continue
+          throw failure
+        }
+        return { path: join(real, free), leaf: free, note }
+      }
+      reason = 'nine folders of that name exist'
+    } catch (failure) {
+      if (!isSystemError(failure)) throw failure
+      reason = failure.code ?? 'unknown'
+      if (reason === 'ENOSPC') return diskFull(root)
+    }
+  }
+  const last = roots.at(-1)?.root ?? inStore
+  return problem(
+    'no-place',
+    `No folder for the worktree could be made in ${last} (${reason}). Set coxswain.worktreeRoot to a folder you can write to.`,
+  )
+}
+
+const diskFull = (where: string): Problem =>
+  problem(
+    'disk-full',
+    `There is no space left for a worktree in ${dirname(where)}. Free some, or set coxswain.worktreeRoot to another disk.`,
+  )
+
+/** The first checkout of a repository, or the folder of a bare one, whichever `git worktree list` names first. */
+async function mainCheckout(git: Git, repository: Repository): Promise<string> {
+  const [first] = await listWorktrees(git, repository.commonDir)
+  if (first === undefined) return repository.topLevel
+  // The first entry of a submodule is its git folder, not its files.
+  return first.bare || !isWithin(repository.commonDir, first.path) ? first.path : repository.topLevel
+}
+
+/** Undoes what a failed attempt left: its folder, its entry in git, its branch if it still stands where we put it. */
+async function clearAway(
+  git: Git,
+  repository: Repository,
+  path: string,
+  branch: string | null,
+  base: string,
+): Promise<void> {
+  const entry = await gitDirOf(path)
+  await rm(path, { recursive: true, force: true }).catch(() => undefined)
+  await rmdir(dirname(path)).catch(() => undefined)
+  // git names the entry after the folder; only one that points at this very path is ours.
+  const entries = join(repository.commonDir, 'worktrees')
+  for (const name of await readdir(entries).catch(() => [])) {
+    const gitDir = join(entries, name)
+    const back = entry === gitDir || (await pointsAt(gitDir, path))
+    if (back) await rm(gitDir, { recursive: true, force: true }).catch(() => undefined)
+  }
+  await rmdir(entries).catch(() => undefined)
+  await forgetView(git, path)
+  if (branch !== null) {
+    await git
+      .run({ cwd: repository.topLevel, args: ['update-ref', '--no-deref', '-d', `refs/heads/${branch}`, base] })
+      .catch(() => undefined)
+  }
+}
+
+async function pointsAt(gitDir: string, path: string): Promise<boolean> {
+  const back = (await readSmallFile(join(gitDir, 'gitdir')))?.toString('utf8').trimEnd()
+  return back !== undefined && resolve(gitDir, back) === join(path, '.git')
+}
+
+async function heldLock({ commonDir }: Repository): Promise<string | null> {
+  for (const name of ['config.lock', 'HEAD.lock', 'packed-refs.lock', 'shallow.lock']) {
+    if (await lstat(join(commonDir, name)).catch(() => null)) return join(commonDir, name)
+  }
+  return null
+}
+
+/** Looks for the cause in the world rather than in git's words. */
+async function whyAddFailed(
+  git: Git,
+  repository: Repository,
+  path: string,
+  failure: GitFailure,
+  settings: Awaited<ReturnType<typeof readSettings>>,
+): Promise<Problem> {
+  if (failure.kind !== 'failed') return gitProblem(failure, `make the worktree ${path}`)
+  const [filter] = await missingFilters(git, settings)
+  if (filter !== undefined && /filter/.test(failure.stderr)) {
+    return problem('filter-missing', filterMissing(filter.name, filter.program), failure.stderr)
+  }
+  const lock = await heldLock(repository)
+  if (lock !== null) {
+    return problem(
+      'locked',
+      `Another git holds ${lock}. If none is running, delete that file and try again.`,
+      failure.stderr,
+    )
+  }
+  const disk = await statfs(dirname(dirname(path))).catch(() => null)
+  if (disk !== null && disk.bavail * disk.bsize < 64 * 1024) return diskFull(path)
+  return problem(
+    'add-failed',
+    `git could not make the worktree ${path}. Nothing of it was left behind; the diagnostic has git's answer.`,
+    failure.stderr || failure.message,
+  )
+}
+
+export interface ListedWorktree {
+  readonly path: string
+  readonly head: string | null
+  /** Full ref; null when detached or bare. */
+  readonly branch: string | null
+  readonly bare: boolean
+  /** The reason given for the lock, maybe empty; null when not locked. */
+  readonly locked: string | null
+  readonly prunable: boolean
+}
+
+/** What git says there is, the first checkout first. Throws GitFailure. */
+export async function listWorktrees(git: Git, commonDir: string): Promise<ListedWorktree[]> {
+  const { stdout } = await git.run({
+    cwd: commonDir,
+    args: ['worktree', 'list', '--porcelain', '-z'],
+    environment: { GIT_DIR: commonDir },
+  })
+  return parseWorktreeList(stdout.toString('utf8'))
+}
+
+/** Parses `worktree list --porcelain -z`: fields ended by NUL, entries by an empty field. */
+export function parseWorktreeList(text: string): ListedWorktree[] {
+  const list: ListedWorktree[] = []
+  for (const entry of text.split('\0\0')) {
+    const fields = new Map<string, string>()
+    for (const field of entry.split('\0')) {
+      const cut = field.indexOf(' ')
+      if (field !== '') fields.set(cut < 0 ? field : field.slice(0, cut), cut < 0 ? '' : field.slice(cut + 1))
+    }
+    const path = fields.get('worktree')
+    if (path === undefined) continue
+    list.push({
+      path,
+      head: fields.get('HEAD') ?? null,
+      branch: fields.get('branch') ?? null,
+      bare: fields.has('bare'),
+      locked: fields.get('locked') ?? null,
+      prunable: fields.has('prunable'),
+    })
+  }
+  return list
+}
+
+/** True when `path` is `folder` or lies inside it. Both absolute, links already resolved. */
+export function isWithin(folder: string, path: string): boolean {
+  const way = relative(folder, path)
+  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way))
+}
+
+async function realpathOfNearest(path: string): Promise<string> {
+  const real = await realpath(path).catch(() => null)
+  if (real !== null || dirname(path) === path) return real ?? path
+  return join(await realpathOfNearest(dirname(path)), basename(path))
+}
+
+const isSystemError = (failure: unknown): failure is NodeJS.ErrnoException =>
+  failure instanceof Error && typeof (failure as NodeJS.ErrnoException).code === 'string'
+
+export type BranchState = 'ours' | 'switched' | 'detached' | 'gone'
+
+export type Reconciled =
+  | {
+      readonly kind: 'present'
+      /** `ours`: our branch is checked out. `gone`: HEAD names a branch that no longer exists. */
+      readonly branch: BranchState
+      readonly branchNow: string | null
+      readonly head: string | null
+      readonly locked: string | null
+      /** Our branch still exists, wherever HEAD is now. */
+      readonly ourBranchExists: boolean
+    }
+  /** The folder was deleted; git still has its entry. */
+  | { readonly kind: 'missing'; readonly ourBranchExists: boolean; readonly locked: string | null }
+  /** The folder is there; git has lost its entry. */
+  | { readonly kind: 'forgotten'; readonly ourBranchExists: boolean }
+  | { readonly kind: 'moved'; readonly to: string; readonly locked: string | null }
+  /** Neither folder nor entry. */
+  | { readonly kind: 'absent'; readonly ourBranchExists: boolean }
+
+/**
+ * Compares what the record knows with what git says, by one list for the whole repository. Keyed by child id; changes
+ * nothing. Throws GitFailure when the repository itself cannot be asked.
+ */
+export async function reconcile(
+  git: Git,
+  commonDir: string,
+  known: readonly KnownWorktree[],
+): Promise<Map<string, Reconciled>> {
+  const listed = await listWorktrees(git, commonDir)
+  const byPath = new Map(listed.map((worktree) => [worktree.path, worktree]))
+  const marked = new Map<string, string>()
+  for (const name of await readdir(join(commonDir, 'worktrees')).catch(() => [])) {
+    const gitDir = join(commonDir, 'worktrees', name)
+    const childId = await readMarker(gitDir)
+    if (childId !== null) marked.set(childId, gitDir)
+  }
+  const refs = await git.run({
+    cwd: commonDir,
+    args: ['for-each-ref', '--format=%(refname)', 'refs/heads/'],
+    environment: { GIT_DIR: commonDir },
+    maxBytes: 64 * 1024 * 1024,
+  })
+  const branches = new Set(refs.stdout.toString('utf8').split('\n'))
+  const result = new Map<string, Reconciled>()
+  for (const one of known) {
+    const ourBranchExists = branches.has(`refs/heads/${one.branch}`)
+    const entry = byPath.get(one.path)
+    const folder = (await lstat(one.path).catch(() => null))?.isDirectory() === true
+    const gitDir = marked.get(one.childId)
+    const back =
+      gitDir === undefined ? undefined : (await readSmallFile(join(gitDir, 'gitdir')))?.toString('utf8').trimEnd()
+    const points = gitDir === undefined || back === undefined ? null : dirname(resolve(gitDir, back))
+    const movedTo = points === null || points === one.path ? undefined : byPath.get(points)
+    if (movedTo !== undefined) result.set(one.childId, { kind: 'moved', to: movedTo.path, locked: movedTo.locked })
+    else if (entry !== undefined && folder) {
+      const branchNow = entry.branch?.replace(/^refs\/heads\//, '') ?? null
+      const branch: BranchState =
+        branchNow === null
+          ? 'detached'
+          : !branches.has(entry.branch ?? '')
+            ? 'gone'
+            : branchNow === one.branch
+              ? 'ours'
+              : 'switched'
+      result.set(one.childId, {
+        kind: 'present',
+        branch,
+        branchNow,
+        head: entry.head,
+        locked: entry.locked,
+        ourBranchExists,
+      })
+    } else if (entry !== undefined) result.set(one.childId, { kind: 'missing', ourBranchExists, locked: entry.locked })
+    else result.set(one.childId, { kind: folder ? 'forgotten' : 'absent', ourBranchExists })
+  }
+  return result
+}
