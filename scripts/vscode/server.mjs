@@ -13,11 +13,11 @@ export const quietSettings = Object.freeze({
   'workbench.startupEditor': 'none',
   'workbench.tips.enabled': false,
   'workbench.secondarySideBar.defaultVisibility': 'hidden',
-  'workbench.colorTheme': 'Default Dark Modern',
+  'workbench.colorTheme': 'Dark 2026',
   'telemetry.telemetryLevel': 'off',
   'update.mode': 'none',
   'extensions.autoCheckUpdates': false,
-  'extensions.autoUpdate': false,
+  'extensions.autoUpdate': 'off',
   'extensions.ignoreRecommendations': true,
   'git.openRepositoryInParentFolders': 'never',
   'chat.disableAIFeatures': true,
@@ -30,7 +30,7 @@ const profileArguments = (profile) => [
   ...['--extensions-dir', path.join(profile, 'ext')],
 ]
 
-/** The settings file of a profile; VS Code follows changes to it. @param {string} profile */
+/** The settings file of a profile, read when a window opens. @param {string} profile */
 export const settingsFile = (profile) => path.join(profile, 'user/User/settings.json')
 
 /**

@@ -1,0 +1,49 @@
+import { defineConfig } from 'vitest/config'
+
+// unit: pure rooms, no process, no disk beyond a temporary folder. process: real keepers, real children, real git.
+// host: mocha suites inside a real extension host. e2e: a real VS Code in a real browser, the extension as packed.
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 20_000 } },
+      {
+        test: {
+          name: 'process',
+          include: ['test/process/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          globalSetup: ['test/process/globalSetup.ts'],
+          maxWorkers: 2,
+        },
+      },
+      {
+        test: {
+          name: 'host',
+          include: ['test/host/**/*.test.ts'],
+          globalSetup: ['test/host/globalSetup.ts'],
+        },
+      },
+      {
+        test: {
+          name: 'e2e',
+          include: ['test/e2e/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          expect: { poll: { timeout: 30_000 } },
+          globalSetup: ['test/e2e/harness/globalSetup.ts'],
+          maxWorkers: 2,
+        },
+      },
+      {
+        test: {
+          name: 'screenshots',
+          include: ['test/e2e/pictures/*.pictures.ts'],
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
+          expect: { poll: { timeout: 30_000 } },
+          globalSetup: ['test/e2e/harness/globalSetup.ts'],
+        },
+      },
+    ],
+  },
+})
