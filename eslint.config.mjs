@@ -14,6 +14,7 @@ const rooms = [
   'protocol',
   'ui',
   'util',
+  'demo',
 ]
 
 const vscode = { group: ['vscode'], message: 'Only src/ui and src/extension.ts may import vscode.' }
@@ -120,6 +121,8 @@ export default tseslint.config(
       ...others('core', 'record', 'supervisor', 'parent', 'protocol', 'ui', 'util', 'git'),
     ],
   ),
+  border(['src/demo/script.ts'], [vscode, execa, childProcess, node, zod, ...others('demo')], pure),
+  border(['src/demo/agent.ts'], [vscode, execa, zod, ...others('demo')]),
   border(['src/util/**'], [vscode, execa, childProcess, diskWrites, ...others('util')]),
   border(['src/cli.ts', 'src/cli/**'], [vscode, execa, childProcess, diskWrites]),
   border(

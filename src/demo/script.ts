@@ -57,8 +57,10 @@ export interface Session {
 
 export interface Deliverable {
   readonly kind: 'file' | 'inline' | 'url'
-  /** A path for files, else an id. */
-  readonly id: string
+  /** The key of the report it goes under. */
+  readonly name: string
+  /** Of a file; relative. */
+  readonly path?: string
 }
 
 /** What is known of the repository before the first step. */
@@ -73,7 +75,7 @@ const defaultTarget = 'docs/tour.md'
 /** A new session for the first turn. A ```demo block in the prompt is followed as it stands; its mistakes end the turn. */
 export function firstTurn(prompt: string, repository: Repository): Session {
   const deliverables = deliverablesIn(prompt)
-  const files = deliverables.filter((one) => one.kind === 'file').map((one) => one.id)
+  const files = deliverables.flatMap((one) => (one.kind === 'file' && one.path !== undefined ? [one.path] : []))
   const named = filesNamed(goalPart(prompt))
   const target = files[0] ?? named.find((file) => file.wish === 'write')?.path ?? defaultTarget
   const session: Session = {
@@ -102,7 +104,8 @@ export function firstTurn(prompt: string, repository: Repository): Session {
   if (/\b(lie|lies|lying)\b/i.test(goal))
     return { ...session, steps: lyingSteps(targets, repository, /\bstubborn/i.test(goal)) }
   const readFirst = named.filter((file) => file.wish === 'read').map((file) => file.path)
-  return { ...session, steps: tourSteps(targets, readFirst, repository, /\bask me\b/i.test(goal)) }
+  const oblige = (path: string) => obligingSteps(prompt, path)
+  return { ...session, steps: tourSteps(targets, readFirst, repository, /\bask me\b/i.test(goal), oblige) }
 }
 
 /** The next turn of a session that was interrupted or had reported. */
@@ -189,7 +192,7 @@ function takeNote(
     })),
   ]
   // What is left of the tour goes where the note says, unless somebody is owed the file.
-  if (session.deliverables.some((one) => one.id === target)) return { acting, rest, target }
+  if (session.deliverables.some((one) => one.path === target)) return { acting, rest, target }
   return { acting, rest: moved(rest, target, newTarget), target: newTarget }
 }
 
@@ -238,7 +241,13 @@ export function reportOf(session: Session): { artifacts: Record<string, string>;
   for (const path of session.wrote) artifacts[path] = path
   Object.assign(artifacts, session.claims)
   const summary = session.summary ?? summaryOf(session)
-  for (const one of session.deliverables) if (one.kind === 'inline') artifacts[one.id] ??= summary
+  for (const one of session.deliverables) {
+    if (one.kind === 'inline') artifacts[one.name] ??= summary
+    else if (one.path !== undefined && artifacts[one.path] !== undefined) {
+      delete artifacts[one.path]
+      artifacts[one.name] = one.path
+    }
+  }
   return { artifacts, summary }
 }
 
@@ -269,6 +278,7 @@ function tourSteps(
   readFirst: readonly string[],
   repository: Repository,
   asks: boolean,
+  oblige: (path: string) => readonly Step[],
 ): readonly Step[] {
   const { files, name } = repository
   const [target = defaultTarget] = targets
@@ -311,6 +321,7 @@ function tourSteps(
     },
   ]
   const writing = targets.flatMap((path): Step[] => [
+    ...oblige(path),
     {
       kind: 'section',
       path,
@@ -401,38 +412,79 @@ function goalPart(prompt: string): string {
   return first.trim() === '' ? withoutScripts.trim() : first.trim()
 }
 
-/** Deliverables of a contract shown in the prompt: as JSON in a fence, or as a list under a line that says so. */
+/** Deliverables of the contract in a prompt: from the shape of the report it demands, else from its list. */
 export function deliverablesIn(prompt: string): Deliverable[] {
-  for (const [, body = ''] of prompt.matchAll(/```(?:json)?\s*\n([\s\S]*?)\n```/g)) {
-    const listed = listOf(fieldOf(parsed(body), 'deliverables')).flatMap(deliverableOf)
-    if (listed.length > 0) return listed
-  }
   const lines = prompt.split('\n')
-  const heading = lines.findIndex((line) => /^[#*\s]*deliverables?\b[^`]*$/i.test(line))
+  for (const line of lines) {
+    const artifacts = line.startsWith('{"artifacts":') ? fieldOf(parsed(line), 'artifacts') : undefined
+    if (artifacts === null || typeof artifacts !== 'object') continue
+    return Object.entries<unknown>({ ...artifacts }).map(([name, value]): Deliverable => {
+      if (value === '<content>') return { kind: 'inline', name }
+      if (value === '<address>') return { kind: 'url', name }
+      return { kind: 'file', name, path: typeof value === 'string' && value !== '<path>' ? value : name }
+    })
+  }
+  const heading = lines.indexOf('Deliver:')
   if (heading < 0) return []
+  const folder = /^Your working folder is (.+)\. Every path/m.exec(prompt)?.[1] ?? ''
   const found: Deliverable[] = []
   for (const line of lines.slice(heading + 1)) {
-    if (line.trim() === '' && found.length === 0) continue
-    const item = /^\s*(?:[-*]|\d+[.)])\s+(.*)$/.exec(line)?.[1]
-    if (item === undefined) break
-    const id = /`([^`]+)`/.exec(item)?.[1] ?? /^\S+/.exec(item)?.[0]?.replace(/[:,;]$/, '')
-    if (id === undefined) continue
-    const said = item.replace(id, '').toLowerCase()
-    const kind = /\binline\b/.test(said) ? 'inline' : /\burl\b/.test(said) ? 'url' : 'file'
-    found.push({ kind, id })
+    const [, name, said] = /^- (.+?): (.*)$/.exec(line) ?? []
+    if (name === undefined || said === undefined) break
+    const file = said.startsWith(`the file ${folder}/`) ? said.slice(`the file ${folder}/`.length) : undefined
+    if (file !== undefined)
+      found.push({ kind: 'file', name, path: file.startsWith(name) ? name : (file.split(': ')[0] ?? file) })
+    else if (said.startsWith('a file')) found.push({ kind: 'file', name, path: name })
+    else found.push({ kind: said.startsWith('content') ? 'inline' : 'url', name })
   }
   return found
 }
 
-function deliverableOf(value: unknown): Deliverable[] {
-  const text = (name: string) => {
-    const field = fieldOf(value, name)
-    return typeof field === 'string' && field !== '' ? field : undefined
+/** What the contract's checks want of a file, as far as a script can oblige: words it contains, entries it has. */
+function wantedIn(
+  prompt: string,
+  path: string,
+): { readonly texts: readonly string[]; readonly entries: Entries | null } {
+  const texts: string[] = []
+  let entries = null as Entries | null
+  for (const line of prompt.split('\n')) {
+    const contains = line.startsWith(`- ${path} contains "`) ? parsed(line.slice(`- ${path} contains `.length)) : null
+    if (typeof contains === 'string') texts.push(contains)
+    const counted = /^- (.+?)(?: at (\/[^/\s]*))? has at least (\d+)(?: different)? entries$/.exec(line)
+    if (counted?.[1] === path)
+      entries = { key: counted[2]?.slice(1) ?? '', count: Number(counted[3]), fields: entries?.fields ?? [] }
+    const each = /^- each item of (.+?)(?: at (\/[^/\s]*))? has (.+)$/.exec(line)
+    if (each?.[1] === path)
+      entries = {
+        key: each[2]?.slice(1) ?? '',
+        count: entries?.count ?? 1,
+        fields: (each[3] ?? '').split(', ').filter((field) => field !== ''),
+      }
   }
-  const kind = text('kind')
-  const id = text('path') ?? text('id')
-  if (id === undefined) return []
-  return [{ kind: kind === 'inline' || kind === 'url' ? kind : 'file', id }]
+  return { texts, entries }
+}
+
+interface Entries {
+  /** Of the list in the root object; empty when the root is the list. */
+  readonly key: string
+  readonly count: number
+  readonly fields: readonly string[]
+}
+
+/** Steps that give a file what its contract's checks want of it. */
+function obligingSteps(prompt: string, path: string): readonly Step[] {
+  const { texts, entries } = wantedIn(prompt, path)
+  const steps: Step[] = []
+  if (entries !== null) {
+    const list = Array.from({ length: Math.min(entries.count, 1_000) }, (_, index) => ({
+      name: `example ${index + 1}`,
+      ...Object.fromEntries(entries.fields.map((field) => [field, `example ${index + 1}`])),
+    }))
+    const value = entries.key === '' ? list : { [entries.key]: list }
+    steps.push({ kind: 'write', path, text: `${JSON.stringify(value, null, 2)}\n` })
+  }
+  if (texts.length > 0) steps.push({ kind: 'section', path, heading: 'What the contract asks for', lines: texts })
+  return steps
 }
 
 export interface NamedFile {
@@ -634,10 +686,6 @@ function parsed(text: string): unknown {
 function fieldOf(value: unknown, name: string): unknown {
   if (value === null || typeof value !== 'object' || !Object.hasOwn(value, name)) return undefined
   return (value as Record<string, unknown>)[name]
-}
-
-function listOf(value: unknown): unknown[] {
-  return Array.isArray(value) ? (value as unknown[]) : []
 }
 
 function wordsOf(value: unknown): string[] | undefined {

@@ -6,6 +6,7 @@ import * as esbuild from 'esbuild'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { commandLineAgent } from '../../src/agents/commandLine'
 import { demoAgent } from '../../src/agents/demo'
+import { contractPrompt, readContract } from '../../src/core/contract'
 import type { Agent, Conversation } from '../../src/agents/agent'
 import type { AgentSignal, Outgoing } from '../../src/core/signals'
 import { start } from '../unit/agents/start'
@@ -251,9 +252,10 @@ describe('the demo agent by default', () => {
   })
 
   it('writes the deliverables of a contract', async () => {
-    demoRoom().start(
-      'Describe the repository.\n\n## Contract\nDeliverables:\n- `out/table.json` (file): numbers\n- `note` (inline): one line\n',
-    )
+    const contract = readContract({ deliverables: [{ path: 'out/table.json' }, { kind: 'inline', id: 'note' }] })
+    if (!contract.ok) throw new Error(JSON.stringify(contract))
+    demoRoom()
+    room.start(`Describe the repository.\n\n${contractPrompt(contract.contract, room.repo)}`)
     await room.end()
     const report = await room.until('result', (signal) => signal.kind === 'result')
     expect(JSON.parse(room.file('out/table.json'))).toHaveProperty('What is here')

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { contractPrompt, readContract } from '../../../src/core/contract'
 import {
   deliverablesIn,
   filesNamed,
@@ -205,24 +206,62 @@ describe('scripts', () => {
   })
 })
 
-describe('deliverables of a prompt', () => {
-  it('are found as JSON or as a list', () => {
-    const json = 'Goal.\n```json\n{"deliverables":[{"path":"a.md"},{"kind":"inline","id":"note"},{"x":1}]}\n```'
-    const list =
-      'Goal.\n\n## Deliverables\n\n- `out/b.json`: rows\n- c.md (file): text\n2. note (inline)\n\nMore.\n- d.md'
-    const none = 'Write the deliverable list of `x.md`.'
-    expect([json, list, none].map(deliverablesIn)).toEqual([
-      [
-        { kind: 'file', id: 'a.md' },
-        { kind: 'inline', id: 'note' },
-      ],
-      [
-        { kind: 'file', id: 'out/b.json' },
-        { kind: 'file', id: 'c.md' },
-        { kind: 'inline', id: 'note' },
-      ],
-      [],
+describe('the contract in a prompt', () => {
+  const files = [{ path: 'out/table.json', id: 'table', description: 'prices: all of them' }, { path: 'notes.md' }]
+  const others = [
+    { kind: 'inline', id: 'note' },
+    { kind: 'url', id: 'site', url: 'http://127.0.0.1/' },
+  ]
+  const full = (over: object = {}) => readContract({ deliverables: [...files, ...others], ...over })
+  const light = readContract({ level: 'light', deliverables: files })
+  const prompt = (read: ReturnType<typeof readContract>) => {
+    if (!read.ok) throw new Error(JSON.stringify(read))
+    return `Collect prices.\n\n${contractPrompt(read.contract, '/trees/c 1')}`
+  }
+
+  it('names what is to be delivered, with and without a demand for a report', () => {
+    const asked = [
+      { kind: 'file', name: 'table', path: 'out/table.json' },
+      { kind: 'file', name: 'notes.md', path: 'notes.md' },
+    ]
+    expect(deliverablesIn(prompt(full()))).toEqual([
+      ...asked,
+      { kind: 'inline', name: 'note' },
+      { kind: 'url', name: 'site' },
     ])
+    expect(deliverablesIn(prompt(light))).toEqual(asked)
+    expect(deliverablesIn('Write the deliverables: `x.md`.')).toEqual([])
+  })
+
+  it('is obliged where its checks say what a file must hold', () => {
+    const checks = [
+      { file_contains: { path: 'notes.md', text: 'Sources: "none"' } },
+      { count_at_least: { path: 'out/table.json', pointer: '/rows', n: 2 } },
+      { json_schema_ok: { path: 'out/table.json', pointer: '/rows', each: true, required: ['price', 'unit'] } },
+    ]
+    const { steps } = first(prompt(full({ checks })))
+    expect(steps.filter((step) => step.kind === 'write')).toEqual([
+      {
+        kind: 'write',
+        path: 'out/table.json',
+        text: `${JSON.stringify(
+          {
+            rows: [
+              { name: 'example 1', price: 'example 1', unit: 'example 1' },
+              { name: 'example 2', price: 'example 2', unit: 'example 2' },
+            ],
+          },
+          null,
+          2,
+        )}\n`,
+      },
+    ])
+    expect(steps).toContainEqual({
+      kind: 'section',
+      path: 'notes.md',
+      heading: 'What the contract asks for',
+      lines: ['Sources: "none"'],
+    })
   })
 })
 
@@ -271,7 +310,7 @@ describe('notes on the way', () => {
   })
 
   it('do not move what a contract is owed', () => {
-    const owed = { ...running, deliverables: [{ kind: 'file' as const, id: 'docs/tour.md' }] }
+    const owed = { ...running, deliverables: [{ kind: 'file' as const, name: 'tour', path: 'docs/tour.md' }] }
     const after = takeNotes(owed, ['Write B.md.'])
     expect([after.target, short(after.steps).includes('section docs/tour.md: Where to start')]).toEqual([
       'docs/tour.md',
@@ -341,8 +380,9 @@ describe('the report', () => {
     const session: Session = {
       ...first('x'),
       deliverables: [
-        { kind: 'inline', id: 'note' },
-        { kind: 'url', id: 'site' },
+        { kind: 'inline', name: 'note' },
+        { kind: 'url', name: 'site' },
+        { kind: 'file', name: 'first', path: 'a.md' },
       ],
       wrote: ['a.md'],
       claims: { 'b.md': 'b.md' },
@@ -351,7 +391,7 @@ describe('the report', () => {
     }
     expect(reportOf(session)).toEqual({
       artifacts: {
-        'a.md': 'a.md',
+        first: 'a.md',
         'b.md': 'b.md',
         note: 'I wrote a.md. In place as well: b.md. 1 commit on this branch. I took 1 note on the way.',
       },
