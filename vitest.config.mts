@@ -5,10 +5,11 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 20_000 } },
+      { test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 20_000, sequence: { groupOrder: 0 } } },
       {
         test: {
           name: 'process',
+          sequence: { groupOrder: 1 },
           include: ['test/process/**/*.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
@@ -19,6 +20,7 @@ export default defineConfig({
       {
         test: {
           name: 'host',
+          sequence: { groupOrder: 2 },
           include: ['test/host/**/*.test.ts'],
           globalSetup: ['test/host/globalSetup.ts'],
         },
@@ -26,6 +28,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
+          sequence: { groupOrder: 3 },
           include: ['test/e2e/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
@@ -37,6 +40,7 @@ export default defineConfig({
       {
         test: {
           name: 'screenshots',
+          sequence: { groupOrder: 4 },
           include: ['test/e2e/pictures/*.pictures.ts'],
           testTimeout: 300_000,
           hookTimeout: 120_000,

@@ -137,7 +137,7 @@ export function needNodeModules() {
     throw new Refusal('node_modules is a link and does not match package-lock.json: run npm ci where it points')
   }
   const started = Date.now()
-  console.log('Installing npm packages (about 210 MB) …')
+  console.log('Installing npm packages (about 290 MB) …')
   run('npm', ['ci', '--loglevel=error'], { cwd: repository })
   console.log(`  done in ${seconds(started)}`)
 }
