@@ -35,6 +35,8 @@ const builds = [
   { ...host, entryPoints: { demoAgent: 'src/demo/agent.ts' } },
   {
     ...common,
+    // A folder of its own: the webview may read what is in here and nothing else.
+    outdir: 'dist/webview',
     platform: 'browser',
     format: 'iife',
     target: 'chrome120',

@@ -14,8 +14,14 @@ const content = [
   'extension/dist/demoAgent.js',
   'extension/dist/extension.js',
   'extension/dist/keeper.js',
-  'extension/dist/transcript.js',
+  'extension/dist/webview/codicon.ttf',
+  'extension/dist/webview/transcript.css',
+  'extension/dist/webview/transcript.js',
+  'extension/media/coxswain.svg',
+  'extension/media/tab-dark.svg',
+  'extension/media/tab-light.svg',
   'extension/package.json',
+  'extension/package.nls.json',
   'extension/readme.md',
 ]
 

@@ -1,0 +1,54 @@
+// Builds the window's part of Coxswain from its pieces and registers it; decides nothing. Activation does no disk and no
+// process work: the supervisor is opened when something first needs it, or right after if its children are still about.
+import * as vscode from 'vscode'
+import { Acts } from './acts'
+import { registerCommands } from './commands'
+import { PANEL_TYPE, TranscriptPanels } from './panel/panels'
+import { TEXT_SCHEME, WholeTexts } from './panel/wholeText'
+import { useTranslator } from './present/l10n'
+import { StatusItem } from './statusBar'
+import { Supervision, type Opener } from './supervision'
+import { ChildrenTree, UnreadMarks } from './tree/childrenTree'
+
+/** @param opener opens the supervisor of a folder, at most once per window */
+export function activateUi(context: vscode.ExtensionContext, opener: Opener): Supervision {
+  const started = performance.now()
+  useTranslator((message, args) => vscode.l10n.t(message, args ?? {}))
+  const log = vscode.window.createOutputChannel('Coxswain', { log: true })
+  const supervision = new Supervision(opener, log)
+  const acts = new Acts(supervision)
+  const panels = new TranscriptPanels(acts, supervision, log, context.extensionUri)
+  const tree = new ChildrenTree(supervision, () => Date.now())
+
+  let shownState = ''
+  const showState = (): void => {
+    const empty = supervision.state === 'open' && supervision.view?.list().length === 0
+    const state = empty ? 'noChildren' : supervision.state
+    if (state === shownState) return
+    shownState = state
+    void vscode.commands.executeCommand('setContext', 'coxswain.state', state)
+  }
+  context.subscriptions.push(
+    log,
+    supervision,
+    panels,
+    tree,
+    new StatusItem(supervision),
+    registerCommands({ supervision, acts, tree, panels, memory: context.workspaceState, log }),
+    vscode.window.registerWebviewPanelSerializer(PANEL_TYPE, panels),
+    vscode.window.registerFileDecorationProvider(new UnreadMarks()),
+    vscode.workspace.registerTextDocumentContentProvider(TEXT_SCHEME, new WholeTexts(supervision)),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => supervision.reconsider()),
+    vscode.workspace.onDidChangeWorkspaceFolders(() => supervision.reconsider()),
+    supervision.onDidChange(showState),
+    tree.treeView.onDidChangeSelection(({ selection }) => {
+      const [only] = selection
+      if (selection.length === 1 && only?.kind === 'child') panels.follow(only.id)
+    }),
+  )
+  showState()
+  void vscode.commands.executeCommand('setContext', 'coxswain.ready', true)
+  log.info('activated', { ms: Math.round(performance.now() - started) })
+  supervision.openIfUsed().catch((error: unknown) => log.error('re-attaching failed', String(error)))
+  return supervision
+}

@@ -1,0 +1,529 @@
+// Every command of the palette, the tree and the panel's title: finds out which child is meant, then acts. A command
+// without an argument asks by name rather than guess: a keybinding may fire while another row is focused.
+import * as vscode from 'vscode'
+import { openRequests, type Child } from '../core/child'
+import { plainLine, plainText } from '../core/plainText'
+import { STEER_MAX } from '../supervisor/commands'
+import type { ChildView } from '../supervisor/view'
+import type { Acts, Outcome } from './acts'
+import { askOne, askText, BACK, type Choice } from './ask'
+import { briefAgain, dispatch, type Brief } from './dispatch'
+import type { TranscriptPanels } from './panel/panels'
+import { actions, type Actions } from './present/actions'
+import { refuseSteer, roomLeft, steerPlaceholder } from './present/input'
+import { t } from './present/l10n'
+import { row } from './present/row'
+import { forNotice, forPick } from './present/safe'
+import { filters, nothingFiltered, standingOf, standings, type Standing, type TreeFilter } from './present/standing'
+import { steerModeWords, titleOf } from './present/words'
+import type { AgentFound, Supervision } from './supervision'
+import { groupTitle, type ChildrenTree, type TreeNode } from './tree/childrenTree'
+
+export interface CommandParts {
+  readonly supervision: Supervision
+  readonly acts: Acts
+  readonly tree: ChildrenTree
+  readonly panels: TranscriptPanels
+  readonly memory: vscode.Memento
+  readonly log: vscode.LogOutputChannel
+}
+
+type Wanted = (child: Child) => boolean
+
+export function registerCommands(parts: CommandParts): vscode.Disposable {
+  const { supervision, acts, tree, panels, memory, log } = parts
+  const registered: vscode.Disposable[] = []
+  const command = (name: string, run: (...args: unknown[]) => Promise<void> | void): void => {
+    registered.push(
+      vscode.commands.registerCommand(`coxswain.${name}`, async (...args: unknown[]) => {
+        try {
+          await run(...args)
+        } catch (error) {
+          log.error(`coxswain.${name}`, error instanceof Error ? error : String(error))
+          const reason = error instanceof Error ? error.message : String(error)
+          void vscode.window.showErrorMessage(forNotice(t('Coxswain: {reason}', { reason })))
+        }
+      }),
+    )
+  }
+
+  /** The children meant by a command's arguments; asks when there are none. */
+  async function meant(args: readonly unknown[], wanted: Wanted, question: string): Promise<readonly ChildView[]> {
+    const view = await opened()
+    if (view === null) return []
+    const named = namedBy(args)
+    if (named.length > 0) return named.flatMap((id) => view.get(id) ?? [])
+    const candidates = view.list().filter((each) => !each.child.archived && wanted(each.child))
+    if (candidates.length === 0) {
+      void vscode.window.showInformationMessage(
+        view.list().length === 0 ? t('There are no children yet.') : t('No child is in a state for that.'),
+      )
+      return []
+    }
+    const inPanel = panels.activeChild()
+    const first = candidates.find((each) => each.child.id === inPanel) ?? candidates[0]
+    const picked = await askOne<ChildView>({
+      title: question,
+      placeholder: t('Which child?'),
+      items: candidates.map(childChoice),
+      active: (each) => each.child.id === first?.child.id,
+    })
+    return picked === undefined || picked === BACK ? [] : [picked]
+  }
+
+  async function opened() {
+    const now = await supervision.open()
+    if (now.kind === 'open') return now.coxswain.view
+    void vscode.window.showWarningMessage(forNotice(now.message))
+    return null
+  }
+
+  const tell = (child: ChildView, outcome: Outcome): void => {
+    if (outcome.ok || outcome.words === '') return
+    void vscode.window.showWarningMessage(
+      forNotice(t('{title}: {reason}', { title: titleOf(child.child), reason: outcome.words })),
+    )
+  }
+  const can =
+    (action: keyof Actions): Wanted =>
+    (child) =>
+      actions(child)[action].able
+
+  command('newChild', async (brief) => {
+    const id = await dispatch(supervision, memory, isBrief(brief) ? brief : {})
+    if (id !== null) await present(id)
+  })
+  command('newChildFromSelection', async () => {
+    const brief = selectionBrief()
+    if (brief === null) {
+      void vscode.window.showInformationMessage(t('Select some text in an editor first.'))
+      return
+    }
+    const id = await dispatch(supervision, memory, brief)
+    if (id !== null) await present(id)
+  })
+  command('duplicate', async (...args) => {
+    const [original] = await meant(args, () => true, t('Duplicate with edited brief'))
+    if (original === undefined) return
+    const { task } = original.child
+    const id = await dispatch(
+      supervision,
+      memory,
+      briefAgain({ goal: task.goal, context: task.context, agent: task.recipe.agent }),
+    )
+    if (id !== null) await present(id)
+  })
+
+  command('steer', async (...args) => {
+    const targets = await meant(args, can('steer'), t('Steer a child'))
+    if (targets.length > 0) await steer(targets)
+  })
+  command('steerSelected', async () => {
+    const chosen = tree.selectedChildren()
+    if (chosen.length > 0) await vscode.commands.executeCommand('coxswain.steer', ...chosen)
+  })
+  command('steerFocused', async () => {
+    const id = panels.activeChild() ?? tree.selectedChildren()[0]
+    if (id === undefined) await vscode.commands.executeCommand('coxswain.steer')
+    else panels.show(id, { preserveFocus: false, steer: { text: null } })
+  })
+
+  command('pause', async (...args) => {
+    for (const child of await meant(args, can('pause'), t('Pause a child')))
+      tell(child, await acts.pause(child.child.id))
+  })
+  command('resume', async (...args) => {
+    const targets = await meant(args, can('resume'), t('Resume a child'))
+    if (targets.length > 0) await resume(targets)
+  })
+  command('stop', async (...args) => {
+    const targets = await meant(args, can('stop'), t('Stop a child'))
+    const [first] = targets
+    if (first === undefined) return
+    tell(first, await acts.stop(targets.map(({ child }) => child.id)))
+  })
+
+  command('showTranscript', async (...args) => {
+    const [child] = await meant(args.slice(0, 1), () => true, t('Show a transcript'))
+    if (child !== undefined) panels.show(child.child.id, { preserveFocus: calledFromRow(args) })
+  })
+  command('showNeedsYou', async () => {
+    const view = await opened()
+    if (view === null) return
+    await vscode.commands.executeCommand('coxswain.children.focus')
+    const first = view.list().find(({ child }) => standingOf(child) === 'needsYou')
+    if (first === undefined) void vscode.window.showInformationMessage(t('No child needs you.'))
+    else await tree.reveal(first.child.id, true)
+  })
+  command('answerNext', async (...args) => {
+    const asking: Wanted = (child) => openRequests(child).length > 0 && standingOf(child) === 'needsYou'
+    const view = await opened()
+    if (view === null) return
+    const named = namedBy(args)
+    const next =
+      named.length > 0
+        ? view.get(named[0] ?? '')
+        : [...view.list()].filter(({ child }) => asking(child)).sort(waited)[0]
+    if (next === undefined) void vscode.window.showInformationMessage(t('No child is waiting for an answer.'))
+    else await answer(next)
+  })
+
+  command('checkAgents', async () => {
+    const now = await supervision.open()
+    if (now.kind === 'closed') {
+      void vscode.window.showWarningMessage(forNotice(now.message))
+      return
+    }
+    const { coxswain } = now
+    const agent = await askOne<AgentFound>({
+      title: t('Agents on this machine'),
+      placeholder: t('Enter opens the settings of an agent, or says how to get it'),
+      items: coxswain.agents().then((found) => found.map(agentReport)),
+    })
+    if (agent === undefined || agent === BACK) return
+    if (agent.found) await vscode.commands.executeCommand('workbench.action.openSettings', 'coxswain.agents')
+    else void vscode.window.showInformationMessage(forNotice(agent.install))
+  })
+
+  command('openWorktree', async (...args) => {
+    const path = await worktreeOf(args, t('Open the worktree of a child'))
+    if (path !== null)
+      await vscode.commands.executeCommand('vscode.openFolder', vscode.Uri.file(path), { forceNewWindow: true })
+  })
+  command('openTerminal', async (...args) => {
+    const path = await worktreeOf(args, t('Open a terminal in the worktree of a child'))
+    if (path !== null) vscode.window.createTerminal({ cwd: path, name: t('Worktree') }).show()
+  })
+  command('copyBranch', async (...args) => {
+    const [child] = await meant(args.slice(0, 1), hasWorktree, t('Copy the branch of a child'))
+    const branch = child?.child.worktree?.branch
+    if (branch !== undefined) await vscode.env.clipboard.writeText(plainText(branch))
+  })
+
+  command('rename', async (...args) => {
+    const given = namedBy(args).length > 0 ? args.slice(0, 1) : tree.selectedChildren().slice(0, 1)
+    const [child] = await meant(given, () => true, t('Rename a child'))
+    if (child === undefined) return
+    const title = await askText({
+      title: t('Rename'),
+      prompt: t('A title of a few words'),
+      value: titleOf(child.child),
+      refuse: (text) =>
+        text.trim() === '' ? t('A title may not be empty.') : text.length > 80 ? t('80 characters at most.') : null,
+    })
+    if (title !== undefined && title !== BACK) tell(child, await acts.flag(child.child.id, { title: title.trim() }))
+  })
+  const flag = (
+    name: string,
+    flags: { pinned?: boolean; archived?: boolean },
+    wanted: Wanted,
+    question: string,
+  ): void =>
+    command(name, async (...args) => {
+      for (const child of await meant(args, wanted, question)) tell(child, await acts.flag(child.child.id, flags))
+    })
+  flag('pin', { pinned: true }, (child) => !child.pinned, t('Pin a child'))
+  flag('unpin', { pinned: false }, (child) => child.pinned, t('Unpin a child'))
+  flag('archive', { archived: true }, () => true, t('Archive a child'))
+  flag('unarchive', { archived: false }, (child) => child.archived, t('Bring back a child'))
+
+  command('filter', async () => {
+    const filter = await askFilter(tree.filter, (await opened())?.list() ?? [])
+    if (filter === null) return
+    tree.setFilter(filter)
+    await vscode.commands.executeCommand('setContext', 'coxswain.filtered', filters(filter))
+  })
+  command('clearFilter', async () => {
+    tree.setFilter(nothingFiltered)
+    await vscode.commands.executeCommand('setContext', 'coxswain.filtered', false)
+  })
+  command('showMore', (standing) => {
+    const known = standings.find((each) => each === standing)
+    if (known !== undefined) tree.unfold(known)
+  })
+  command('keepPanel', () => panels.keepActive())
+
+  async function present(childId: string): Promise<void> {
+    panels.show(childId, { preserveFocus: false })
+    await tree.reveal(childId, false)
+  }
+
+  async function worktreeOf(args: readonly unknown[], question: string): Promise<string | null> {
+    const [child] = await meant(args.slice(0, 1), hasWorktree, question)
+    if (child === undefined) return null
+    const { worktree, discarded } = child.child
+    if (worktree !== null && !discarded) return worktree.path
+    void vscode.window.showInformationMessage(t('This child has no worktree.'))
+    return null
+  }
+
+  async function steer(targets: readonly ChildView[]): Promise<void> {
+    const able = targets.filter(({ child }) => actions(child).steer.able)
+    const [only] = able
+    if (only === undefined) {
+      const [first] = targets
+      if (first === undefined) return
+      const { steer: asked, resume: instead } = actions(first.child)
+      const why = asked.able ? '' : asked.why
+      const button = t('Resume with a message…')
+      const choice = await vscode.window.showWarningMessage(
+        forNotice(t('“{title}” takes no steer: {why}.', { title: titleOf(first.child), why })),
+        ...(instead.able ? [button] : []),
+      )
+      if (choice === button) await resume([first])
+      return
+    }
+    const single = able.length === 1 ? only.child : null
+    const text = await askText<{ readonly more: string }>({
+      title:
+        single === null
+          ? t('Steer {n} children', { n: able.length })
+          : t('Steer “{title}”', { title: titleOf(single) }),
+      prompt: forNotice(
+        single === null
+          ? t('Each gets the same words, {mode}.', { mode: t('at its own next chance') })
+          : steerModeWords(single.task.recipe.abilities.steerMode),
+      ),
+      placeholder: steerPlaceholder(),
+      refuse: refuseSteer,
+      remark: (typed) => roomLeft(typed, STEER_MAX),
+      ...(single === null
+        ? {}
+        : { button: { icon: 'edit', tooltip: t('Write more…'), value: (typed: string) => ({ more: typed }) } }),
+    })
+    if (text === undefined || text === BACK) return
+    if (typeof text === 'object') {
+      panels.show(only.child.id, { preserveFocus: false, steer: { text: text.more } })
+      return
+    }
+    for (const each of able) tell(each, await acts.steer(each.child.id, text.trim()))
+    vscode.window.setStatusBarMessage(
+      able.length === 1 ? t('Steer queued') : t('Steer queued for {n} children', { n: able.length }),
+      4_000,
+    )
+  }
+
+  async function resume(targets: readonly ChildView[]): Promise<void> {
+    const [first] = targets
+    if (first === undefined) return
+    const missed = first.child.steers.filter((each) => each.state === 'missed').length
+    const text = await askText<{ readonly more: string }>({
+      title:
+        targets.length === 1
+          ? t('Resume “{title}”', { title: titleOf(first.child) })
+          : t('Resume {n} children', { n: targets.length }),
+      prompt:
+        missed > 0
+          ? t('Its {n} missed steers go first. A message is optional: Enter resumes.', { n: missed })
+          : t('A message is optional: Enter lets it go on from where it left off.'),
+      placeholder: steerPlaceholder(),
+      refuse: (typed) => (typed.trim() === '' ? null : refuseSteer(typed)),
+      ...(targets.length > 1
+        ? {}
+        : { button: { icon: 'edit', tooltip: t('Write more…'), value: (typed: string) => ({ more: typed }) } }),
+    })
+    if (text === undefined || text === BACK) return
+    if (typeof text === 'object') {
+      panels.show(first.child.id, { preserveFocus: false, steer: { text: text.more } })
+      return
+    }
+    for (const each of targets) tell(each, await acts.resume(each.child.id, text))
+  }
+
+  async function answer(asking: ChildView): Promise<void> {
+    const request = openRequests(asking.child)[0]
+    const id = asking.child.id
+    if (request === undefined) {
+      void vscode.window.showInformationMessage(
+        forNotice(t('“{title}” is not waiting for an answer any more.', { title: titleOf(asking.child) })),
+      )
+      return
+    }
+    panels.show(id, { preserveFocus: true })
+    if (request.ask.kind === 'question') {
+      const text = await askQuestion(asking.child, request.ask)
+      if (text !== null) tell(asking, await acts.answer(id, request.id, { kind: 'text', text }))
+      return
+    }
+    const verdict = await askOne<'once' | 'child' | 'deny'>({
+      title: t('“{title}” wants to use {tool}', {
+        title: titleOf(asking.child),
+        tool: plainLine(request.ask.tool, 60),
+      }),
+      placeholder: forNotice(plainLine(JSON.stringify(request.ask.input) ?? '', 200)),
+      items: [
+        { value: 'once', label: t('Allow once') },
+        {
+          value: 'child',
+          label: t('Allow for this child'),
+          detail: t('Exactly this, for as long as this child lives'),
+        },
+        { value: 'deny', label: t('Deny…') },
+      ],
+    })
+    if (verdict === undefined || verdict === BACK) return
+    if (verdict !== 'deny') {
+      tell(asking, await acts.answer(id, request.id, { kind: 'allow', scope: verdict }))
+      return
+    }
+    const message = await askText({
+      title: t('Deny'),
+      prompt: t('What should it do instead? It reads this.'),
+      refuse: (text) => (text.length > 4_000 ? t('4,000 characters at most.') : null),
+    })
+    if (message !== undefined && message !== BACK)
+      tell(asking, await acts.answer(id, request.id, { kind: 'deny', message }))
+  }
+
+  return vscode.Disposable.from(...registered)
+}
+
+async function askQuestion(
+  child: Child,
+  ask: { readonly question: string; readonly options?: readonly string[] | undefined },
+): Promise<string | null> {
+  const title = t('“{title}” asks', { title: titleOf(child) })
+  const options = ask.options ?? []
+  if (options.length > 0) {
+    const choice = await askOne<string | null>({
+      title,
+      placeholder: forNotice(ask.question, 200),
+      items: [
+        ...options.map((option) => ({ value: option, label: forPick(option) })),
+        { value: null, label: t('Something else…') },
+      ],
+    })
+    if (choice === undefined || choice === BACK) return null
+    if (choice !== null) return choice
+  }
+  const text = await askText({
+    title,
+    prompt: forNotice(ask.question),
+    refuse: (typed) => (typed.trim() === '' ? t('Type an answer.') : null),
+  })
+  return text === undefined || text === BACK ? null : text
+}
+
+async function askFilter(now: TreeFilter, views: readonly ChildView[]): Promise<TreeFilter | null> {
+  type Field = 'text' | 'state' | 'agent' | 'archived'
+  const field = await askOne<Field>({
+    title: t('Filter children'),
+    placeholder: t('By what?'),
+    items: [
+      { value: 'text', label: t('Text…'), detail: t('In title, goal, branch or agent') },
+      { value: 'state', label: t('State…') },
+      { value: 'agent', label: t('Agent…') },
+      { value: 'archived', label: now.archived === true ? t('Hide archived') : t('Show archived too') },
+    ],
+  })
+  if (field === undefined || field === BACK) return null
+  if (field === 'archived') return { ...now, archived: now.archived !== true }
+  if (field === 'text') {
+    const text = await askText({
+      title: t('Filter children'),
+      prompt: t('Part of a title, goal, branch or agent'),
+      value: now.text ?? '',
+      refuse: () => null,
+    })
+    return text === undefined || text === BACK ? null : { ...now, text }
+  }
+  if (field === 'state') {
+    const picked = await vscode.window.showQuickPick(
+      standings.map((value) => ({ label: groupTitle(value), value, picked: now.standings?.includes(value) ?? true })),
+      { canPickMany: true, title: t('States to show') },
+    )
+    return picked === undefined
+      ? null
+      : withList(
+          now,
+          'standings',
+          picked.map(({ value }) => value),
+          standings.length,
+        )
+  }
+  const agents = [...new Map(views.map(({ child }) => [child.task.recipe.agent, child.task.recipe.label]))]
+  const picked = await vscode.window.showQuickPick(
+    agents.map(([value, label]) => ({ label: forPick(label), value, picked: now.agents?.includes(value) ?? true })),
+    { canPickMany: true, title: t('Agents to show') },
+  )
+  return picked === undefined
+    ? null
+    : withList(
+        now,
+        'agents',
+        picked.map(({ value }) => value),
+        agents.length,
+      )
+}
+
+/** All ticked is no filter. */
+function withList<K extends 'standings' | 'agents'>(
+  filter: TreeFilter,
+  key: K,
+  values: K extends 'standings' ? Standing[] : string[],
+  all: number,
+): TreeFilter {
+  const { [key]: _former, ...rest } = filter
+  return values.length === all ? rest : { ...rest, [key]: values }
+}
+
+const hasWorktree: Wanted = (child) => child.worktree !== null && !child.discarded
+
+function waited(a: ChildView, b: ChildView): number {
+  const since = ({ child }: ChildView): string => openRequests(child)[0]?.askedAt ?? ''
+  return since(a) < since(b) ? -1 : 1
+}
+
+function childChoice(view: ChildView): Choice<ChildView> {
+  const shown = row(view, Date.now())
+  return {
+    value: view,
+    label: forPick(shown.label),
+    description: forPick(shown.description),
+    detail: forPick(plainLine(view.child.task.goal, 160)),
+    iconPath: new vscode.ThemeIcon(shown.icon.id),
+  }
+}
+
+function agentReport(agent: AgentFound): Choice<AgentFound> {
+  return {
+    value: agent,
+    label: forPick(agent.label),
+    description: agent.found ? forPick(agent.version ?? t('version unknown')) : t('not installed'),
+    detail: forPick([agent.path ?? agent.install, ...agent.notes].join(' · '), 400),
+    iconPath: new vscode.ThemeIcon(agent.found ? 'pass' : 'circle-slash'),
+  }
+}
+
+/** The ids a command was called with: tree nodes (one, or all that are selected), or plain ids. */
+function namedBy(args: readonly unknown[]): readonly string[] {
+  const selected = args[1]
+  const source = Array.isArray(selected) && selected.length > 0 ? (selected as readonly unknown[]) : args
+  const ids = source.flatMap((arg) => {
+    if (typeof arg === 'string') return [arg]
+    return isNode(arg) && arg.kind === 'child' ? [arg.id] : []
+  })
+  return [...new Set(ids)]
+}
+
+function isNode(value: unknown): value is TreeNode {
+  return typeof value === 'object' && value !== null && 'kind' in value
+}
+
+/** A click on a row leaves the keyboard in the tree; the palette does not. */
+function calledFromRow(args: readonly unknown[]): boolean {
+  return args.length > 0
+}
+
+function isBrief(value: unknown): value is Brief {
+  return typeof value === 'object' && value !== null && 'goal' in value && typeof value.goal === 'string'
+}
+
+function selectionBrief(): Brief | null {
+  const editor = vscode.window.activeTextEditor
+  if (editor === undefined || editor.selection.isEmpty) return null
+  const { document, selection } = editor
+  const path = vscode.workspace.asRelativePath(document.uri, false)
+  const where = `${path}:${selection.start.line + 1}-${selection.end.line + 1}`
+  return { goal: '', context: plainText(`From ${where}:\n${document.getText(selection)}`).slice(0, 32_000) }
+}

@@ -1,0 +1,317 @@
+// One open transcript panel: answers what its webview asks and tells it what changed, one unacknowledged update at a
+// time and nothing while hidden. The webview forgets everything when hidden; the next `ready` starts from a snapshot.
+import { randomBytes } from 'node:crypto'
+import * as vscode from 'vscode'
+import { plainText } from '../../core/plainText'
+import { readFromWebview, type FromWebview, type PanelChild, type ToWebview } from '../../protocol/panel'
+import type { Acts, Outcome } from '../acts'
+import { t } from '../present/l10n'
+import { pageOf, panelChild } from '../present/panel'
+import { unread } from '../present/row'
+import { titleOf } from '../present/words'
+import type { Supervision } from '../supervision'
+import { panelHtml } from './html'
+import { wholeTextUri } from './wholeText'
+
+/** Entries of the end that ride along with a snapshot; the webview asks for others as a person scrolls. */
+const tailEntries = 80
+/** More new entries than this are not pushed one by one: the end is, and the rest waits to be asked for. */
+const pushAtMost = 200
+const pushBytes = 96 * 1024
+const betweenUpdatesMs = 80
+/** Entries read from the record at once: each may carry megabytes. */
+const readChunk = 40
+
+export class TranscriptPanel implements vscode.Disposable {
+  private shownChild: string
+  private keptNow: boolean
+  private scriptReady = false
+  private inFlight = false
+  private dirty = false
+  private timer: NodeJS.Timeout | null = null
+  private seq = 0
+  /** Entries before this are known to the webview or left for it to ask. -1: nothing was sent yet. */
+  private sentTo = -1
+  private sentChild = ''
+  private focusSteer: { text: string | null } | null = null
+  private disposed = false
+  private readonly parts: vscode.Disposable[] = []
+  /** Messages that were no messages of ours. */
+  misread = 0
+
+  constructor(
+    readonly panel: vscode.WebviewPanel,
+    private readonly acts: Acts,
+    private readonly supervision: Supervision,
+    private readonly log: vscode.LogOutputChannel,
+    extensionUri: vscode.Uri,
+    first: { childId: string; kept: boolean },
+    private readonly onKept: (panel: TranscriptPanel) => void,
+  ) {
+    this.shownChild = first.childId
+    this.keptNow = first.kept
+    const dist = vscode.Uri.joinPath(extensionUri, 'dist', 'webview')
+    const webview = panel.webview
+    webview.options = { enableScripts: true, enableForms: false, enableCommandUris: false, localResourceRoots: [dist] }
+    this.parts.push(
+      webview.onDidReceiveMessage((message: unknown) => this.receive(message)),
+      panel.onDidChangeViewState(() => {
+        // A hidden webview is torn down by VS Code; whatever it knew is gone with it.
+        if (!panel.visible) this.scriptReady = false
+        else this.wake()
+      }),
+      supervision.onDidChange((childId) => {
+        if (childId === null || childId === this.shownChild) this.wake()
+      }),
+      panel.onDidDispose(() => this.dispose()),
+    )
+    this.nameTab()
+    webview.html = panelHtml({
+      nonce: randomBytes(18).toString('base64'),
+      cspSource: webview.cspSource,
+      script: webview.asWebviewUri(vscode.Uri.joinPath(dist, 'transcript.js')).toString(),
+      styles: [webview.asWebviewUri(vscode.Uri.joinPath(dist, 'transcript.css')).toString()],
+      language: vscode.env.language,
+    })
+  }
+
+  get childId(): string {
+    return this.shownChild
+  }
+
+  get kept(): boolean {
+    return this.keptNow
+  }
+
+  /** Another child in the same panel. */
+  show(childId: string): void {
+    if (childId === this.shownChild) return
+    this.shownChild = childId
+    this.nameTab()
+    this.startOver()
+  }
+
+  keep(): void {
+    if (this.keptNow) return
+    this.keptNow = true
+    this.nameTab()
+    this.onKept(this)
+    if (this.scriptReady) void this.post({ type: 'kept', kept: true })
+  }
+
+  /** Puts the caret into the steer input, with this text if given. */
+  focusSteerInput(text: string | null): void {
+    this.focusSteer = { text }
+    if (this.scriptReady) this.tellFocus()
+  }
+
+  dispose(): void {
+    if (this.disposed) return
+    this.disposed = true
+    if (this.timer !== null) clearTimeout(this.timer)
+    for (const part of this.parts.reverse()) part.dispose()
+  }
+
+  private nameTab(): void {
+    const view = this.supervision.view?.get(this.shownChild)
+    const title = view === undefined ? t('Child') : titleOf(view.child)
+    const wanted = this.keptNow ? title : t('Preview: {title}', { title })
+    if (this.panel.title !== wanted) this.panel.title = wanted
+  }
+
+  private startOver(): void {
+    this.sentTo = -1
+    this.sentChild = ''
+    this.inFlight = false
+    if (!this.scriptReady) return
+    void this.post({ type: 'show', childId: this.shownChild, kept: this.keptNow, focusSteer: false })
+    this.wake(0)
+  }
+
+  private tellFocus(): void {
+    if (this.focusSteer === null) return
+    void this.post({ type: 'focusSteer', text: this.focusSteer.text })
+    this.focusSteer = null
+  }
+
+  private wake(delay = betweenUpdatesMs): void {
+    this.dirty = true
+    if (this.timer !== null || this.disposed || this.inFlight || !this.scriptReady || !this.panel.visible) return
+    this.timer = setTimeout(() => {
+      this.timer = null
+      this.update().catch((error: unknown) => this.log.error('transcript panel update failed', String(error)))
+    }, delay)
+  }
+
+  private async update(): Promise<void> {
+    if (this.disposed || this.inFlight || !this.scriptReady || !this.panel.visible) return
+    this.dirty = false
+    const childId = this.shownChild
+    const view = this.supervision.view
+    if (view === null) {
+      if (this.supervision.state === 'opening' || this.supervision.state === 'idle') return
+      await this.post({ type: 'gone', words: this.supervision.closedMessage })
+      return
+    }
+    const child = view.get(childId)
+    if (child === undefined) {
+      await this.post({ type: 'gone', words: t('This child is not in the record of this folder.') })
+      return
+    }
+    this.nameTab()
+    if (this.panel.active && unread(child.child)) void this.acts.flag(childId, { seen: true })
+
+    const shown = panelChild(child)
+    const asText = JSON.stringify(shown)
+    const total = child.entryCount
+    const news = total - Math.max(this.sentTo, 0)
+    const from = this.sentTo < 0 || news > pushAtMost || news < 0 ? Math.max(0, total - tailEntries) : this.sentTo
+    this.inFlight = true
+    let entries: ToWebview & { type: 'update' }
+    try {
+      entries = {
+        type: 'update',
+        seq: ++this.seq,
+        childId,
+        child: asText === this.sentChild ? null : shown,
+        total,
+        from,
+        entries: total > from ? pageOf(await this.read(childId, from, total - from, pushBytes), pushBytes) : [],
+      }
+    } finally {
+      this.inFlight = false
+    }
+    // While the record was being read the person may have moved on to another child, or hidden the panel.
+    if (childId !== this.shownChild || !this.scriptReady || this.disposed) return this.wake(0)
+    if (entries.child === null && entries.entries.length === 0 && this.sentTo === total) return
+    this.inFlight = true
+    this.sentChild = asText
+    this.sentTo = from + entries.entries.length
+    if (this.sentTo < total) this.dirty = true
+    await this.post(entries)
+  }
+
+  /** Reads in chunks and stops at the budget: one entry may hold five megabytes. */
+  private async read(childId: string, from: number, count: number, budget: number) {
+    const view = this.supervision.view
+    const entries = []
+    let size = 0
+    for (let at = from; view !== null && at < from + count && size < budget; at += readChunk) {
+      const some = await view.entries(childId, at, Math.min(readChunk, from + count - at))
+      entries.push(...some)
+      for (const entry of some) size += 'text' in entry ? Math.min(entry.text.length, 12_000) : 400
+      if (some.length < readChunk) break
+    }
+    return entries
+  }
+
+  private receive(raw: unknown): void {
+    const message = readFromWebview(raw)
+    if (message === null) {
+      this.misread++
+      if (this.misread <= 3) this.log.warn('a message from the transcript panel was not understood and dropped')
+      return
+    }
+    this.act(message).catch((error: unknown) => this.log.error('transcript panel', String(error)))
+  }
+
+  private async act(message: FromWebview): Promise<void> {
+    switch (message.type) {
+      case 'ready':
+        this.scriptReady = true
+        this.startOver()
+        this.tellFocus()
+        if (this.supervision.view === null) await this.supervision.open()
+        return
+      case 'ack':
+        if (message.seq !== this.seq) return
+        this.inFlight = false
+        if (this.dirty) this.wake()
+        return
+      case 'page':
+        return this.page(message.childId, message.from, message.count)
+      case 'keep':
+        if (message.childId === this.shownChild) this.keep()
+        return
+      case 'open':
+        if (this.knows(message.childId))
+          await vscode.window.showTextDocument(wholeTextUri(message.childId, message.n, message.part), {
+            preview: true,
+            viewColumn: vscode.ViewColumn.Beside,
+          })
+        return
+      case 'find':
+        return this.find(message.wish, message.childId, message.query, message.after)
+      case 'steer':
+        return this.wish(message, (id) => this.acts.steer(id, message.text, message.steerId))
+      case 'editSteer':
+        return this.wish(message, (id) => this.acts.editSteer(id, message.steerId, message.text))
+      case 'withdrawSteer':
+        return this.wish(message, (id) => this.acts.withdrawSteer(id, message.steerId))
+      case 'reorderSteers':
+        return this.wish(message, (id) => this.acts.reorderSteers(id, message.order))
+      case 'pause':
+        return this.wish(message, (id) => this.acts.pause(id))
+      case 'stop':
+        return this.wish(message, (id) => this.acts.stop([id]))
+      case 'resume':
+        return this.wish(message, (id) => this.acts.resume(id, message.text))
+      case 'answer':
+        return this.wish(message, (id) => this.acts.answer(id, message.requestId, message.answer))
+    }
+  }
+
+  /** The wish names the child its button was drawn for: a panel that has moved on refuses it. */
+  private async wish(
+    message: { readonly wish: number; readonly childId: string },
+    act: (childId: string) => Promise<Outcome>,
+  ): Promise<void> {
+    const outcome = this.knows(message.childId)
+      ? await act(message.childId)
+      : { ok: false, words: t('This panel shows another child now; nothing was done.') }
+    if (this.scriptReady) await this.post({ type: 'outcome', wish: message.wish, ...outcome })
+  }
+
+  private knows(childId: string): boolean {
+    return childId === this.shownChild && this.supervision.view?.get(childId) !== undefined
+  }
+
+  private async page(childId: string, from: number, count: number): Promise<void> {
+    if (!this.knows(childId)) return
+    const total = this.supervision.view?.get(childId)?.entryCount ?? 0
+    const entries = pageOf(await this.read(childId, from, Math.min(count, Math.max(0, total - from)), 256 * 1024))
+    if (this.scriptReady && childId === this.shownChild)
+      await this.post({ type: 'page', childId, from, entries, total })
+  }
+
+  /** Over the whole log, from after `after`, round once. */
+  private async find(wish: number, childId: string, query: string, after: number | null): Promise<void> {
+    if (!this.knows(childId)) return
+    const view = this.supervision.view
+    const total = view?.get(childId)?.entryCount ?? 0
+    const needle = plainText(query).toLowerCase()
+    let first: number | null = null
+    let next: number | null = null
+    let count = 0
+    for (let at = 0; view !== null && at < total && this.scriptReady; at += readChunk) {
+      for (const entry of await view.entries(childId, at, readChunk)) {
+        if (!searchable(entry).includes(needle)) continue
+        count++
+        first ??= entry.n
+        if (next === null && after !== null && entry.n > after) next = entry.n
+      }
+    }
+    await this.post({ type: 'found', wish, at: next ?? first, count, searching: false })
+  }
+
+  private async post(message: ToWebview): Promise<void> {
+    if (!this.disposed) await this.panel.webview.postMessage(message)
+  }
+}
+
+function searchable(entry: unknown): string {
+  // Every text of an entry, its input included: what a person has seen somewhere in the transcript is found.
+  return JSON.stringify(entry).toLowerCase()
+}
+
+export type { PanelChild }

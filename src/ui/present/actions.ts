@@ -1,0 +1,115 @@
+// What a person can do to a child right now, and why not when not. The supervisor decides; this only keeps buttons honest
+// beforehand, in the same words wherever a button stands.
+import { acceptance, currentAttempt, missedSteers, openRequests, type Child } from '../../core/child'
+import { t } from './l10n'
+
+export type Able = { readonly able: true } | { readonly able: false; readonly why: string }
+export interface Actions {
+  readonly steer: Able
+  readonly pause: Able
+  readonly resume: Able
+  readonly stop: Able
+}
+
+const yes: Able = { able: true }
+const no = (why: string): Able => ({ able: false, why })
+
+export function actions(child: Child): Actions {
+  const accepts = acceptance(child)
+  return {
+    steer: accepts.accepting ? yes : no(accepts.why),
+    pause: pause(child),
+    resume: resume(child),
+    stop: stop(child),
+  }
+}
+
+function pause(child: Child): Able {
+  switch (child.phase) {
+    case 'PENDING':
+      return no(t('it has not started yet'))
+    case 'CANCEL_REQUESTED':
+      return no(t('it is being stopped'))
+    case 'INTERRUPTED':
+      return no(child.paused ? t('it is paused already') : t('it is not running'))
+    case 'SUCCESS':
+    case 'FAILURE':
+    case 'CANCELLED':
+      return no(t('it has ended'))
+    case 'UNKNOWN':
+      return no(t('it cannot be seen at the moment'))
+    case 'STARTING':
+    case 'RUNNING':
+      break
+  }
+  if (child.verifying) return no(t('its work is being verified'))
+  const attempt = currentAttempt(child)
+  if (attempt === undefined || attempt.launchedAt === null) return no(t('it has not started yet'))
+  if (attempt.endRequest !== null) return no(t('it is being paused'))
+  if (attempt.closing || attempt.ended !== null) return no(t('it is finishing'))
+  if (!child.task.recipe.abilities.resume)
+    return no(t('{agent} cannot go on after a pause; it can only be stopped', { agent: child.task.recipe.label }))
+  return yes
+}
+
+function resume(child: Child): Able {
+  switch (child.phase) {
+    case 'PENDING':
+    case 'STARTING':
+    case 'RUNNING':
+      return no(t('it is running'))
+    case 'CANCEL_REQUESTED':
+      return no(t('it is being stopped'))
+    case 'UNKNOWN':
+      return no(t('it cannot be seen at the moment'))
+    case 'SUCCESS':
+    case 'FAILURE':
+    case 'INTERRUPTED':
+    case 'CANCELLED':
+      break
+  }
+  if (child.discarded) return no(t('its worktree was discarded'))
+  if (child.worktree === null) return no(t('it never had a worktree'))
+  if (!child.task.recipe.abilities.resume)
+    return no(t('{agent} cannot be resumed; start a new child with the same brief', { agent: child.task.recipe.label }))
+  return yes
+}
+
+function stop(child: Child): Able {
+  switch (child.phase) {
+    case 'PENDING':
+    case 'STARTING':
+    case 'RUNNING':
+      return yes
+    case 'INTERRUPTED':
+      return child.paused ? yes : no(t('it is not running'))
+    case 'CANCEL_REQUESTED':
+      return no(t('it is being stopped already'))
+    case 'SUCCESS':
+    case 'FAILURE':
+    case 'CANCELLED':
+      return no(t('it has ended'))
+    case 'UNKNOWN':
+      return no(t('it cannot be seen at the moment'))
+  }
+}
+
+/** Words for `contextValue`, which menus match one by one: `viewItem =~ /\bcanSteer\b/`. */
+export function facets(child: Child): readonly string[] {
+  const can = actions(child)
+  const attempt = currentAttempt(child)
+  return [
+    'child',
+    ...(can.steer.able ? ['canSteer'] : []),
+    ...(can.pause.able ? ['canPause'] : []),
+    ...(can.resume.able ? ['canResume'] : []),
+    ...(can.stop.able ? ['canStop'] : []),
+    ...(openRequests(child).length > 0 && child.phase === 'RUNNING' ? ['asks'] : []),
+    ...(child.worktree !== null && !child.discarded ? ['hasWorktree'] : []),
+    ...(child.verdict !== null ? ['hasVerdict'] : []),
+    ...(missedSteers(child).length > 0 ? ['hasMissed'] : []),
+    ...(attempt !== undefined && attempt.ended !== null ? ['ended'] : []),
+    child.pinned ? 'pinned' : 'loose',
+    child.archived ? 'archived' : 'kept',
+  ]
+}

@@ -1,0 +1,287 @@
+// The transcript panel's content as plain values: the child's header, its steers and requests, and pages of entries cut
+// to size. Pure, and the last place before the webview: whatever leaves here has passed plainText.
+import {
+  acceptance,
+  currentAttempt,
+  isLive,
+  missedSteers,
+  openRequests,
+  totalUsage,
+  type Steer,
+} from '../../core/child'
+import type { Actor } from '../../core/events'
+import { cutText, plainLine, plainText } from '../../core/plainText'
+import type { TranscriptEntry } from '../../core/transcript'
+import {
+  ENTRY_TEXT_MAX,
+  PAGE_BYTES,
+  type PanelChild,
+  type PanelEntry,
+  type PanelSteer,
+  type ShownText,
+} from '../../protocol/panel'
+import type { ChildView } from '../../supervisor/view'
+import { actions } from './actions'
+import { t } from './l10n'
+import { icon } from './row'
+import {
+  costWords,
+  endReason,
+  needWords,
+  phaseWords,
+  steerModeWords,
+  steerStateWords,
+  titleOf,
+  tokenWords,
+  verdictStatusWords,
+} from './words'
+
+const shownSteers = 60
+
+export function panelChild(view: ChildView): PanelChild {
+  const { child } = view
+  const attempt = currentAttempt(child)
+  const accepts = acceptance(child)
+  const usage = totalUsage(child)
+  return {
+    childId: child.id,
+    title: titleOf(child),
+    goal: cutText(plainText(child.task.goal), 16_000),
+    phase: phaseWords(child),
+    icon: icon(child),
+    need: needWords(child),
+    live: isLive(child),
+    activity: view.activity === null ? null : plainLine(view.activity),
+    activityAt: view.activityAt,
+    reason: endReason(child),
+    agent: plainLine(child.task.recipe.label, 60),
+    model: line(attempt?.model ?? child.task.recipe.model ?? null),
+    branch: line(child.worktree?.branch ?? null),
+    startedAt: child.acceptedAt,
+    endedAt: isLive(child) ? null : (child.settledAt ?? attempt?.endedAt ?? null),
+    tokens: tokenWords(usage),
+    cost: costWords(usage),
+    accepting: accepts.accepting,
+    steering: accepts.accepting ? steerModeWords(child.task.recipe.abilities.steerMode) : accepts.why,
+    can: actions(child),
+    requests: openRequests(child).map((request) => ({
+      id: request.id,
+      askedAt: request.askedAt,
+      ask:
+        request.ask.kind === 'question'
+          ? {
+              kind: 'question',
+              question: cutText(plainText(request.ask.question), 8_000),
+              options: (request.ask.options ?? []).slice(0, 20).map((option) => plainLine(option)),
+            }
+          : {
+              kind: 'approval',
+              tool: plainLine(request.ask.tool),
+              input: shown(jsonText(request.ask.input)),
+              detail: request.ask.detail === undefined ? null : cutText(plainText(request.ask.detail), 4_000),
+              folder: line(child.worktree?.cwd ?? null),
+            },
+    })),
+    steers: shownOf(child.steers).map(panelSteer),
+    missed: missedSteers(child).length,
+    verdict:
+      child.verdict === null
+        ? null
+        : {
+            words: verdictStatusWords(child.verdict),
+            attempt: child.verdict.attempt,
+            stale: child.verdict.status === 'stale' || (attempt !== undefined && child.verdict.attempt !== attempt.n),
+            notes: child.verdict.notes.map((note) => plainLine(note, 400)),
+            checks: child.verdict.checks.slice(0, 200).map((check) => ({
+              name: plainLine(checkName(check.check)),
+              result: check.result,
+              reason: plainLine(check.reason, 400),
+              evidence: check.evidence === undefined ? null : cutText(plainText(check.evidence), 4_000),
+              ms: check.ms,
+            })),
+          },
+  }
+}
+
+/** All that wait or were missed, and the newest of the rest, in their order. */
+function shownOf(steers: readonly Steer[]): readonly Steer[] {
+  const kept = new Set(steers.slice(-shownSteers))
+  return steers.filter((steer) => kept.has(steer) || steer.state === 'queued' || steer.state === 'missed')
+}
+
+export function panelSteer(steer: Steer): PanelSteer {
+  return {
+    id: steer.id,
+    text: cutText(plainText(steer.text), 16_000),
+    by: actorWords(steer.by),
+    state: steer.state,
+    words: steerStateWords(steer),
+    waiting: steer.state === 'queued',
+    history: steer.history.map(({ state, at }) => ({ state, at })),
+  }
+}
+
+export function actorWords(actor: Actor): string {
+  switch (actor.kind) {
+    case 'person':
+      return t('you')
+    case 'parent':
+      return t('its parent agent')
+    case 'policy':
+      return t('policy')
+    case 'coxswain':
+      return t('Coxswain')
+  }
+}
+
+/** `{"file_exists": {"path": "a"}}` → "file_exists a". */
+export function checkName(check: Readonly<Record<string, unknown>>): string {
+  const [kind, args] = Object.entries(check)[0] ?? ['check', {}]
+  if (typeof args !== 'object' || args === null) return kind
+  const words = Object.values(args).map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
+  return [kind, ...words].join(' ')
+}
+
+export function panelEntry(entry: TranscriptEntry): PanelEntry {
+  const { n, at, attempt } = entry
+  const head = { n, at, attempt }
+  switch (entry.kind) {
+    case 'turn':
+      return { ...head, kind: 'turn', words: turnWords(entry.reason, attempt), prompt: shown(entry.prompt) }
+    case 'text':
+      return { ...head, kind: 'text', text: shown(entry.text), subagent: line(entry.subagent ?? null) }
+    case 'reasoning':
+      return { ...head, kind: 'reasoning', text: shown(entry.text) }
+    case 'toolStarted':
+      return {
+        ...head,
+        kind: 'toolStarted',
+        toolId: entry.toolId,
+        name: plainLine(entry.name, 80),
+        brief: toolBrief(entry.input),
+        input: shown(jsonText(entry.input)),
+        subagent: line(entry.subagent ?? null),
+      }
+    case 'toolEnded':
+      return { ...head, kind: 'toolEnded', toolId: entry.toolId, output: shown(entry.output), isError: entry.isError }
+    case 'steer':
+      return {
+        ...head,
+        kind: 'steer',
+        steerId: entry.steerId,
+        text: cutText(plainText(entry.text), 16_000),
+        by: actorWords(entry.by),
+      }
+    case 'receipt':
+      return {
+        ...head,
+        kind: 'receipt',
+        steerId: entry.steerId,
+        words: entry.evidence === undefined ? entry.state : `${entry.state}: ${plainLine(entry.evidence)}`,
+      }
+    case 'asked':
+      return { ...head, kind: 'asked', words: cutText(plainText(entry.words), 8_000) }
+    case 'answered':
+      return { ...head, kind: 'answered', words: cutText(plainText(entry.words), 8_000) }
+    case 'report':
+      return { ...head, kind: 'report', ok: entry.ok, text: shown(entry.summary) }
+    case 'verdict':
+      return { ...head, kind: 'verdict', words: cutText(plainText(entry.words), 8_000) }
+    case 'notice':
+      return { ...head, kind: 'notice', level: entry.level, words: cutText(plainText(entry.text), 8_000) }
+    case 'noise':
+      return { ...head, kind: 'noise', source: entry.source, text: shown(entry.text) }
+  }
+}
+
+function turnWords(reason: 'first' | 'resume' | 'retry', attempt: number): string {
+  switch (reason) {
+    case 'first':
+      return t('Started')
+    case 'resume':
+      return t('Resumed (attempt {n})', { n: attempt })
+    case 'retry':
+      return t('Asked again (attempt {n})', { n: attempt })
+  }
+}
+
+/** The argument a person wants to see in the folded line: a command, a path, a pattern, else the first short string. */
+export function toolBrief(input: unknown): string {
+  if (typeof input === 'string') return plainLine(input, 160)
+  if (typeof input !== 'object' || input === null) return ''
+  const values = new Map<string, unknown>(Object.entries(input))
+  for (const key of ['command', 'cmd', 'file_path', 'path', 'pattern', 'query', 'url', 'description', 'prompt']) {
+    const value = values.get(key)
+    if (typeof value === 'string') return plainLine(value, 160)
+    if (Array.isArray(value)) {
+      const parts = (value as readonly unknown[]).filter((part) => typeof part === 'string')
+      if (parts.length === value.length && parts.length > 0) return plainLine(parts.join(' '), 160)
+    }
+  }
+  for (const value of values.values()) if (typeof value === 'string') return plainLine(value, 160)
+  return ''
+}
+
+/** The full text of a part of an entry, as an editor shows it. */
+export function wholeText(entry: TranscriptEntry, part: 'text' | 'input' | 'output'): string | null {
+  switch (entry.kind) {
+    case 'turn':
+      return part === 'text' ? plainText(entry.prompt) : null
+    case 'toolStarted':
+      return part === 'input' ? plainText(jsonText(entry.input)) : null
+    case 'toolEnded':
+      return part === 'output' ? plainText(entry.output) : null
+    case 'report':
+      return part === 'text' ? plainText(entry.summary) : null
+    case 'asked':
+    case 'answered':
+    case 'verdict':
+      return part === 'text' ? plainText(entry.words) : null
+    case 'text':
+    case 'reasoning':
+    case 'steer':
+    case 'notice':
+    case 'noise':
+      return part === 'text' ? plainText(entry.text) : null
+    case 'receipt':
+      return null
+  }
+}
+
+/**
+ * As many of `entries` as one page may hold, from the front. Always at least one, for a single entry is bounded by its
+ * own cuts.
+ */
+export function pageOf(entries: readonly TranscriptEntry[], budget = PAGE_BYTES): PanelEntry[] {
+  const page: PanelEntry[] = []
+  let bytes = 0
+  for (const entry of entries) {
+    const next = panelEntry(entry)
+    bytes += jsonBytes(next)
+    if (page.length > 0 && bytes > budget) break
+    page.push(next)
+  }
+  return page
+}
+
+/** An upper bound of the JSON's size in bytes that costs no encoding: three bytes a unit where it matters. */
+function jsonBytes(value: PanelEntry): number {
+  const json = JSON.stringify(value)
+  let bytes = json.length
+  for (let i = 0; i < json.length; i++) if (json.charCodeAt(i) > 0x7f) bytes += 2
+  return bytes
+}
+
+function shown(text: string): ShownText {
+  const plain = plainText(text.length > ENTRY_TEXT_MAX * 4 ? text.slice(0, ENTRY_TEXT_MAX * 4) : text)
+  return { text: cutText(plain, ENTRY_TEXT_MAX), whole: text.length }
+}
+
+function jsonText(value: unknown): string {
+  if (typeof value === 'string') return value
+  return JSON.stringify(value, null, 2) ?? ''
+}
+
+function line(text: string | null): string | null {
+  return text === null ? null : plainLine(text)
+}

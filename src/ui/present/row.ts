@@ -1,0 +1,206 @@
+// One row of the tree as plain values: what a person sees at a glance, what a screen reader says, what menus match.
+// Nothing is told by colour alone, and every word of an agent has passed plainText.
+import {
+  acceptance,
+  currentAttempt,
+  isLive,
+  missedSteers,
+  totalUsage,
+  waitingSteers,
+  type Child,
+} from '../../core/child'
+import { plainLine } from '../../core/plainText'
+import { shortDuration } from '../../protocol/duration'
+import type { ChildView } from '../../supervisor/view'
+import { facets } from './actions'
+import { t } from './l10n'
+import { standingOf, type Standing } from './standing'
+import { costWords, endReason, needWords, phaseWords, titleOf, tokenWords, verdictWords } from './words'
+
+export interface Icon {
+  /** A codicon id. */
+  readonly id: string
+  /** A theme colour id, beside the shape, never instead of it. */
+  readonly color: string | null
+}
+
+export interface Row {
+  readonly label: string
+  readonly description: string
+  readonly icon: Icon
+  /** The whole sentence a screen reader says; without figures that change every second. */
+  readonly sentence: string
+  readonly context: string
+  /** Pairs of name and value, in order; the tree renders them. */
+  readonly tooltip: readonly { readonly name: string; readonly value: string }[]
+}
+
+/** @param now milliseconds since 1970 */
+export function row(view: ChildView, now: number): Row {
+  const { child } = view
+  const need = needWords(child)
+  const live = isLive(child)
+  const accepts = acceptance(child)
+  const verdict = verdictWords(child)
+  const label = titleOf(child)
+  const agent = plainLine(child.task.recipe.label, 40)
+  const doing = need ?? doingNow(view)
+  const since = sinceOf(view)
+  const missed = missedSteers(child).length
+  const waiting = waitingSteers(child).length
+
+  const steering = !live
+    ? null
+    : accepts.accepting
+      ? waiting > 0
+        ? t('{n} steers waiting', { n: waiting })
+        : t('accepting steer')
+      : t('not accepting steer: {why}', { why: accepts.why })
+  const description = [
+    doing,
+    since === null ? null : shortDuration(now - since),
+    steering,
+    missed > 0 && need === null ? t('{n} missed', { n: missed }) : null,
+    verdict !== null && verdict !== need && !(child.phase === 'SUCCESS' && child.verdict?.status === 'verified')
+      ? verdict
+      : null,
+    agent,
+  ]
+  const sentence = [
+    label,
+    need === null ? null : t('needs you: {what}', { what: need }),
+    phaseWords(child),
+    need === null && doing !== phaseWords(child) ? doing : null,
+    since === null ? null : t('for {duration}', { duration: coarse(now - since) }),
+    steering,
+    missed > 0 ? t('{n} steers missed', { n: missed }) : null,
+    verdict,
+    t('agent {agent}', { agent }),
+    child.pinned ? t('pinned') : null,
+    unread(child) ? t('unread') : null,
+  ]
+  return {
+    label,
+    description: join(description, ' · '),
+    icon: icon(child),
+    sentence: join(sentence, ', '),
+    context: facets(child).join(' '),
+    tooltip: tooltip(view, now),
+  }
+}
+
+/** It has settled and nobody has looked since. */
+export function unread(child: Child): boolean {
+  return !child.seen && child.settledAt !== null && !child.archived
+}
+
+function doingNow(view: ChildView): string {
+  const { child } = view
+  if (child.phase === 'RUNNING' && !child.verifying && (currentAttempt(child)?.endRequest ?? null) === null) {
+    const condition = Object.values(child.conditions)[0]
+    if (condition !== undefined) return plainLine(condition.words, 60)
+    if (view.activity !== null) return plainLine(view.activity, 60)
+  }
+  const reason = child.phase === 'FAILURE' ? endReason(child) : null
+  return reason === null ? phaseWords(child) : t('failed: {reason}', { reason: plainLine(reason, 80) })
+}
+
+/** Since when it does what it does: milliseconds since 1970, null when the time is of no use. */
+function sinceOf(view: ChildView): number | null {
+  const { child } = view
+  const at = isLive(child)
+    ? child.phase === 'RUNNING'
+      ? (view.activityAt ?? currentAttempt(child)?.launchedAt ?? child.acceptedAt)
+      : (currentAttempt(child)?.launchingAt ?? child.acceptedAt)
+    : (child.settledAt ?? currentAttempt(child)?.endedAt ?? null)
+  if (at === null) return null
+  const ms = Date.parse(at)
+  return Number.isNaN(ms) ? null : ms
+}
+
+/** Minutes and up: a screen reader must not hear a new sentence every second. */
+function coarse(ms: number): string {
+  const minutes = Math.floor(ms / 60_000)
+  if (minutes < 1) return t('less than a minute')
+  if (minutes === 1) return t('1 minute')
+  if (minutes < 60) return t('{n} minutes', { n: minutes })
+  const hours = Math.floor(minutes / 60)
+  return hours === 1 ? t('1 hour') : t('{n} hours', { n: hours })
+}
+
+const standingColor: Readonly<Record<Standing, string | null>> = {
+  needsYou: 'notificationsWarningIcon.foreground',
+  working: 'charts.blue',
+  paused: 'charts.yellow',
+  review: null,
+  finished: 'disabledForeground',
+}
+
+export function icon(child: Child): Icon {
+  const standing = standingOf(child)
+  const color = standingColor[standing]
+  const open = child.requests.find((request) => request.answer === null)
+  if (standing === 'needsYou' && isLive(child)) {
+    if (open?.ask.kind === 'approval') return { id: 'shield', color }
+    if (open !== undefined) return { id: 'question', color }
+    return { id: 'warning', color }
+  }
+  switch (child.phase) {
+    case 'PENDING':
+      return { id: child.waitingForSlot ? 'clock' : 'loading~spin', color }
+    case 'STARTING':
+      return { id: 'loading~spin', color }
+    case 'RUNNING':
+      if (child.verifying) return { id: 'beaker', color }
+      return { id: 'sync~spin', color }
+    case 'CANCEL_REQUESTED':
+      return { id: 'stop-circle', color }
+    case 'SUCCESS':
+      if (standing === 'needsYou') return { id: 'warning', color }
+      return child.verdict?.status === 'verified'
+        ? { id: 'verified-filled', color: 'testing.iconPassed' }
+        : { id: 'pass', color: standing === 'review' ? 'charts.blue' : color }
+    case 'FAILURE':
+      return { id: 'error', color: 'testing.iconFailed' }
+    case 'INTERRUPTED':
+      return { id: 'debug-pause', color }
+    case 'CANCELLED':
+      return { id: 'circle-slash', color }
+    case 'UNKNOWN':
+      return { id: 'question', color }
+  }
+}
+
+function tooltip(view: ChildView, now: number): Row['tooltip'] {
+  const { child } = view
+  const attempt = currentAttempt(child)
+  const usage = totalUsage(child)
+  const accepts = acceptance(child)
+  const waiting = waitingSteers(child).length
+  const missed = missedSteers(child).length
+  const pairs: [string, string | null][] = [
+    [t('Goal'), plainLine(child.task.goal, 300)],
+    [t('State'), join([phaseWords(child), endReason(child)], ': ')],
+    [t('Needs you'), needWords(child)],
+    [t('Agent'), join([child.task.recipe.label, attempt?.agentVersion ?? child.task.recipe.version ?? null], ' ')],
+    [t('Model'), attempt?.model ?? child.task.recipe.model ?? null],
+    [t('Branch'), child.worktree?.branch ?? null],
+    [
+      t('Elapsed'),
+      shortDuration((child.settledAt === null ? now : Date.parse(child.settledAt)) - Date.parse(child.acceptedAt)),
+    ],
+    [t('Attempts'), child.attempts.length > 1 ? String(child.attempts.length) : null],
+    [t('Spent'), join([tokenWords(usage), costWords(usage)], ', ') || null],
+    [t('Steering'), isLive(child) ? (accepts.accepting ? t('accepting steer') : accepts.why) : null],
+    [t('Steers waiting'), waiting > 0 ? String(waiting) : null],
+    [t('Steers missed'), missed > 0 ? String(missed) : null],
+    [t('Checks'), verdictWords(child)],
+  ]
+  return pairs.flatMap(([name, value]) =>
+    value === null || value === '' ? [] : [{ name, value: plainLine(value, 300) }],
+  )
+}
+
+function join(parts: readonly (string | null)[], separator: string): string {
+  return parts.filter((part): part is string => part !== null && part !== '').join(separator)
+}

@@ -1,0 +1,185 @@
+// A child's state in words, and the small figures beside it. Pure; decides nothing: every word here is read off the fold.
+import { currentAttempt, missedSteers, openRequests, type Child, type EndCause, type Steer } from '../../core/child'
+import type { SteerMode, TaskUsage, Verdict } from '../../core/events'
+import { cutText, plainLine } from '../../core/plainText'
+import { t } from './l10n'
+
+const causes: Readonly<Record<EndCause, () => string>> = {
+  stop: () => t('stopped'),
+  interrupt: () => t('interrupted on purpose'),
+  timeout: () => t('time limit reached'),
+  budget: () => t('budget reached'),
+  lease: () => t('no window was watching'),
+}
+
+/** The phase as a person says it: a few words, lower case, no colour needed to tell it from another. */
+export function phaseWords(child: Child): string {
+  switch (child.phase) {
+    case 'PENDING':
+      return child.waitingForSlot ? t('waiting for a free slot') : t('preparing its worktree')
+    case 'STARTING':
+      return t('starting')
+    case 'RUNNING':
+      if (child.verifying) return t('verifying')
+      if (openRequests(child).length > 0) return t('waiting for your answer')
+      if (currentAttempt(child)?.endRequest) return t('pausing')
+      return t('working')
+    case 'CANCEL_REQUESTED':
+      return t('stopping')
+    case 'SUCCESS':
+      if (child.verdict?.status === 'verified') return t('succeeded, verified')
+      return t('says it is done')
+    case 'FAILURE':
+      return t('failed')
+    case 'INTERRUPTED': {
+      if (child.paused) return t('paused')
+      const cause = currentAttempt(child)?.endRequest?.cause
+      return cause === undefined ? t('interrupted') : t('interrupted: {cause}', { cause: causes[cause]() })
+    }
+    case 'CANCELLED':
+      return t('stopped')
+    case 'UNKNOWN':
+      return t('cannot be seen')
+  }
+}
+
+/** Why the last attempt ended the way it did, one line, or null when there is nothing to say beyond the phase. */
+export function endReason(child: Child): string | null {
+  const attempt = currentAttempt(child)
+  if (attempt === undefined) return null
+  if (attempt.startFailure !== null) return plainLine(attempt.startFailure.reason)
+  if (attempt.vanished !== null) return plainLine(attempt.vanished)
+  if (attempt.report !== null && !attempt.report.ok && attempt.report.reason !== null)
+    return plainLine(attempt.report.reason)
+  const exit = attempt.exit
+  if (child.phase === 'FAILURE' && exit !== null) {
+    if (exit.signal !== null) return t('ended by {signal}', { signal: exit.signal })
+    if (exit.code !== null && exit.code !== 0) return t('process exited with code {code}', { code: exit.code })
+    return t('ended without a report')
+  }
+  return null
+}
+
+/** The verdict in words, or null while there is none to speak of. */
+export function verdictWords(child: Child): string | null {
+  if (child.verifying) return t('verifying')
+  const verdict = child.verdict
+  if (verdict === null) return null
+  return verdictStatusWords(verdict)
+}
+
+export function verdictStatusWords(verdict: Verdict): string {
+  const failed = verdict.checks.filter((check) => check.result === 'FAIL').length
+  switch (verdict.status) {
+    case 'verified':
+      return t('verified')
+    case 'failed':
+      return failed === 1 ? t('1 check failed') : t('{n} checks failed', { n: failed })
+    case 'incomplete':
+      return t('incomplete')
+    case 'parse_error':
+      return t('report unreadable')
+    case 'unverified':
+      return t('not verified')
+    case 'stale':
+      return t('verdict out of date')
+  }
+}
+
+/** What needs a person, most urgent first, or null. One line without the child's name. */
+export function needWords(child: Child): string | null {
+  const live = child.phase === 'RUNNING' || child.phase === 'STARTING'
+  const request = openRequests(child)[0]
+  if (request !== undefined && live) {
+    return request.ask.kind === 'question'
+      ? t('asks: {question}', { question: plainLine(request.ask.question, 120) })
+      : t('wants to use {tool}', { tool: plainLine(request.ask.tool, 60) })
+  }
+  if (child.phase === 'UNKNOWN') return t('its processes cannot be seen')
+  const stuck = child.conditions['stuck']
+  if (stuck !== undefined && live) return plainLine(stuck.words)
+  if (child.parked !== null) return plainLine(child.parked)
+  const settled = child.phase === 'SUCCESS' || child.phase === 'FAILURE'
+  const verdict = child.verdict
+  if (settled && verdict !== null && !child.applied && !child.discarded) {
+    if (verdict.status === 'failed' || verdict.status === 'incomplete' || verdict.status === 'parse_error')
+      return verdictStatusWords(verdict)
+    if (verdict.disposition === 'escalate') return t('a check could not decide')
+  }
+  const missed = missedSteers(child).length
+  if (missed > 0 && settled && !child.discarded)
+    return missed === 1 ? t('1 steer was missed') : t('{n} steers were missed', { n: missed })
+  return null
+}
+
+export function steerModeWords(mode: SteerMode): string {
+  switch (mode) {
+    case 'at_tool_boundary':
+      return t('read after the tool call at hand; nothing is cut')
+    case 'next_turn':
+      return t('read as its next turn')
+    case 'restart':
+      return t('only by interrupting and resuming')
+    case 'none':
+      return t('cannot be steered')
+  }
+}
+
+/** "12.3k tokens", or null when nothing was reported. */
+export function tokenWords(usage: TaskUsage): string | null {
+  const total = usage.inputTokens + usage.outputTokens
+  return total === 0 ? null : t('{n} tokens', { n: shortNumber(total) })
+}
+
+/** "$0.042": US dollars; null when the agent tells no price. */
+export function costWords(usage: TaskUsage): string | null {
+  if (usage.costUsd === null) return null
+  return `$${usage.costUsd >= 1 ? usage.costUsd.toFixed(2) : usage.costUsd.toFixed(3)}`
+}
+
+export function shortNumber(n: number): string {
+  if (n < 1_000) return String(n)
+  if (n < 100_000) return `${(n / 1_000).toFixed(1)}k`
+  if (n < 1_000_000) return `${Math.round(n / 1_000)}k`
+  return `${(n / 1_000_000).toFixed(1)}M`
+}
+
+/** Bytes or characters in words: "412 B", "5.0 MB". */
+export function sizeWords(n: number): string {
+  if (n < 1_024) return `${n} B`
+  if (n < 1_024 * 1_024) return `${(n / 1_024).toFixed(1)} KB`
+  return `${(n / 1_024 / 1_024).toFixed(1)} MB`
+}
+
+/** What a steer's present state means and how we know, in a sentence without its time. */
+export function steerStateWords(steer: Steer): string {
+  const how =
+    steer.evidence === null
+      ? ''
+      : steer.evidence.kind === 'observed'
+        ? t('seen in the agent’s own log')
+        : t('the agent said so')
+  switch (steer.state) {
+    case 'queued':
+      return steer.carried ? t('will ride in the first turn') : t('on disk, not handed over yet')
+    case 'sent':
+      return t('handed to the agent; no proof yet that it was read')
+    case 'delivered':
+      return how === '' ? t('in the model’s input') : t('in the model’s input ({how})', { how })
+    case 'confirmed':
+      return how === '' ? t('the model answered after it') : t('the model answered after it ({how})', { how })
+    case 'missed':
+      return t('the attempt ended before it was read')
+    case 'withdrawn':
+      return t('taken back before it was read')
+    case 'refused':
+      return steer.reason === null ? t('the agent refused it') : plainLine(steer.reason)
+    case 'unknown':
+      return steer.reason === null ? t('nobody can say what became of it') : plainLine(steer.reason)
+  }
+}
+
+export function titleOf(child: Child): string {
+  const title = plainLine(child.title, 80)
+  return title === '' ? cutText(child.id, 12) : title
+}

@@ -1,0 +1,159 @@
+// The window's one supervisor: opened late, when something first needs it, and only in a trusted folder. Everything in
+// ui/ asks here for the view and the commands; nothing else opens or keeps one.
+import * as vscode from 'vscode'
+import type { Commands } from '../supervisor/commands'
+import type { StoreView } from '../supervisor/view'
+import { t } from './present/l10n'
+
+/** An agent as the machine has it: what a person chooses from. */
+export interface AgentFound {
+  readonly id: string
+  readonly label: string
+  readonly found: boolean
+  readonly version: string | null
+  readonly path: string | null
+  readonly steerMode: 'at_tool_boundary' | 'next_turn' | 'restart' | 'none'
+  readonly resume: boolean
+  readonly approvals: boolean
+  readonly notes: readonly string[]
+  /** How to get it, one sentence. */
+  readonly install: string
+}
+
+export interface Coxswain {
+  readonly view: StoreView
+  readonly commands: Commands
+  /** Looks for agents; runs `--version` of those it finds. */
+  agents(): Promise<readonly AgentFound[]>
+  /** Returns at once; children go on under their keepers. */
+  dispose(): void
+}
+
+/** Why there is none; each has its own welcome. */
+export type ClosedWhy = 'untrusted' | 'noFolder' | 'noGit' | 'noRepository' | 'noCommit' | 'unsupported' | 'failed'
+export type Opened =
+  | { readonly kind: 'open'; readonly coxswain: Coxswain }
+  | { readonly kind: 'closed'; readonly why: ClosedWhy; readonly message: string }
+
+export interface Opener {
+  /** True when this folder's store has children a window should show or re-attach to. Reads at most a few files. */
+  hasChildren(folder: string): Promise<boolean>
+  open(folder: string): Promise<Opened>
+}
+
+export type SupervisionState = 'idle' | 'opening' | 'open' | ClosedWhy
+
+export class Supervision implements vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<string | null>()
+  /** A child's id, or null when everything may have changed. */
+  readonly onDidChange = this.changed.event
+  private current: SupervisionState = 'idle'
+  private opening: Promise<Opened> | null = null
+  private coxswain: Coxswain | null = null
+  private following: { dispose(): void } | null = null
+  private message = ''
+  private disposed = false
+
+  constructor(
+    private readonly opener: Opener,
+    private readonly log: vscode.LogOutputChannel,
+  ) {
+    this.current = this.obstacle()?.why ?? 'idle'
+  }
+
+  get state(): SupervisionState {
+    return this.current
+  }
+
+  /** Why there is no supervisor, in a sentence; empty when there is one. */
+  get closedMessage(): string {
+    return this.message
+  }
+
+  /** Without opening anything. */
+  get view(): StoreView | null {
+    return this.coxswain?.view ?? null
+  }
+
+  /** Opens on first use. Asked again after a failure it tries again: a person may have run `git init` meanwhile. */
+  async open(): Promise<Opened> {
+    if (this.coxswain !== null) return { kind: 'open', coxswain: this.coxswain }
+    this.opening ??= this.tryOpen().finally(() => {
+      this.opening = null
+    })
+    return this.opening
+  }
+
+  /** Opens only if there is something to show: called after start-up, so that an unused window stays unused. */
+  async openIfUsed(): Promise<void> {
+    const folder = this.folder()
+    if (this.obstacle() !== null || folder === null) return
+    if (await this.opener.hasChildren(folder)) await this.open()
+  }
+
+  /** The folder whose repository is supervised, or null. */
+  folder(): string | null {
+    const first = vscode.workspace.workspaceFolders?.find((folder) => folder.uri.scheme === 'file')
+    return first?.uri.fsPath ?? null
+  }
+
+  /** Trust was granted or folders changed: what was impossible may be possible now. */
+  reconsider(): void {
+    if (this.coxswain !== null) return
+    this.become(this.obstacle()?.why ?? 'idle', this.obstacle()?.message ?? '')
+  }
+
+  dispose(): void {
+    this.disposed = true
+    this.following?.dispose()
+    this.coxswain?.dispose()
+    this.coxswain = null
+    this.changed.dispose()
+  }
+
+  private obstacle(): { why: ClosedWhy; message: string } | null {
+    if (!vscode.workspace.isTrusted)
+      return { why: 'untrusted', message: t('Coxswain starts nothing in a folder you have not trusted.') }
+    if (this.folder() === null) return { why: 'noFolder', message: t('Open a folder that is a git repository first.') }
+    return null
+  }
+
+  private async tryOpen(): Promise<Opened> {
+    const obstacle = this.obstacle()
+    const folder = this.folder()
+    if (obstacle !== null || folder === null) {
+      const why = obstacle ?? { why: 'noFolder' as const, message: '' }
+      this.become(why.why, why.message)
+      return { kind: 'closed', ...why }
+    }
+    this.become('opening', '')
+    let opened: Opened
+    try {
+      opened = await this.opener.open(folder)
+    } catch (error) {
+      this.log.error('the supervisor could not be opened', error instanceof Error ? error : String(error))
+      const reason = error instanceof Error ? error.message : String(error)
+      opened = { kind: 'closed', why: 'failed', message: t('Coxswain could not open its record: {reason}', { reason }) }
+    }
+    if (opened.kind === 'closed') {
+      this.become(opened.why, opened.message)
+      return opened
+    }
+    // What arrives after disposal is disposed at once.
+    if (this.disposed) {
+      opened.coxswain.dispose()
+      return { kind: 'closed', why: 'failed', message: t('The window is closing.') }
+    }
+    this.coxswain = opened.coxswain
+    this.following = opened.coxswain.view.onDidChange((childId) => this.changed.fire(childId))
+    this.become('open', '')
+    return opened
+  }
+
+  private become(state: SupervisionState, message: string): void {
+    if (this.disposed) return
+    this.current = state
+    this.message = message
+    this.changed.fire(null)
+  }
+}

@@ -1,0 +1,271 @@
+// The side bar's native tree: a rendering of the view, rebuilt whole at most five times a second. Holds no state of a
+// child, only what a person did to the tree itself (filter, unfolded groups).
+import * as vscode from 'vscode'
+import { isLive } from '../../core/child'
+import { t } from '../present/l10n'
+import { row, unread } from '../present/row'
+import {
+  buildTree,
+  filters,
+  needsYouCount,
+  nothingFiltered,
+  type ChildNode,
+  type GroupNode,
+  type Standing,
+  type TreeFilter,
+} from '../present/standing'
+import type { Supervision } from '../supervision'
+
+export const CHILD_SCHEME = 'coxswain-child'
+const refreshEveryMs = 200
+
+export interface MoreNode {
+  readonly kind: 'more'
+  readonly standing: Standing
+  readonly hidden: number
+}
+export type TreeNode = GroupNode | ChildNode | MoreNode
+
+const groupTitles: Readonly<Record<Standing, () => string>> = {
+  needsYou: () => t('Needs you'),
+  working: () => t('Working'),
+  paused: () => t('Paused'),
+  review: () => t('Ready for review'),
+  finished: () => t('Finished'),
+}
+export const groupTitle = (standing: Standing): string => groupTitles[standing]()
+
+export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disposable {
+  private readonly treeChanged = new vscode.EventEmitter<undefined>()
+  readonly onDidChangeTreeData = this.treeChanged.event
+  readonly treeView: vscode.TreeView<TreeNode>
+  private readonly parts: vscode.Disposable[] = []
+  private groups: readonly GroupNode[] = []
+  private parents = new Map<string, TreeNode>()
+  private filterNow: TreeFilter = nothingFiltered
+  private readonly unfolded = new Set<Standing>()
+  private refreshTimer: NodeJS.Timeout | null = null
+  private refreshedAt = 0
+  private tickTimer: NodeJS.Timeout | null = null
+
+  constructor(
+    private readonly supervision: Supervision,
+    private readonly now: () => number,
+  ) {
+    this.treeView = vscode.window.createTreeView('coxswain.children', {
+      treeDataProvider: this,
+      canSelectMany: true,
+      showCollapseAll: true,
+    })
+    this.parts.push(
+      this.treeView,
+      this.treeChanged,
+      supervision.onDidChange(() => this.refreshSoon()),
+      this.treeView.onDidChangeVisibility(({ visible }) => {
+        if (visible) {
+          void supervision.open()
+          this.refreshSoon()
+        }
+        this.planTick()
+      }),
+    )
+    if (this.treeView.visible) void supervision.open()
+    this.publish()
+  }
+
+  get filter(): TreeFilter {
+    return this.filterNow
+  }
+
+  setFilter(filter: TreeFilter): void {
+    this.filterNow = filter
+    this.refreshNow()
+  }
+
+  unfold(standing: Standing): void {
+    this.unfolded.add(standing)
+    this.refreshNow()
+  }
+
+  /** The rows a person has selected, groups left out. */
+  selectedChildren(): readonly string[] {
+    return this.treeView.selection.flatMap((node) => (node.kind === 'child' ? [node.id] : []))
+  }
+
+  /** Shows and selects a row, if it is in the tree. */
+  async reveal(childId: string, focus: boolean): Promise<void> {
+    // A reveal during a refresh makes VS Code register one element twice: bring the tree up to date first, then reveal.
+    if (this.refreshTimer !== null) this.refreshNow()
+    const node = this.find(childId)
+    if (node !== null) await this.treeView.reveal(node, { select: true, focus, expand: false })
+  }
+
+  getTreeItem(node: TreeNode): vscode.TreeItem {
+    switch (node.kind) {
+      case 'group':
+        return groupItem(node)
+      case 'more':
+        return moreItem(node)
+      case 'child':
+        return childItem(node, this.now())
+    }
+  }
+
+  getChildren(node?: TreeNode): TreeNode[] {
+    if (node === undefined) return [...this.groups]
+    switch (node.kind) {
+      case 'group': {
+        const more: MoreNode[] = node.hidden > 0 ? [{ kind: 'more', standing: node.standing, hidden: node.hidden }] : []
+        return [...node.roots, ...more]
+      }
+      case 'child':
+        return [...node.children]
+      case 'more':
+        return []
+    }
+  }
+
+  getParent(node: TreeNode): TreeNode | undefined {
+    return node.kind === 'child' ? this.parents.get(node.id) : undefined
+  }
+
+  dispose(): void {
+    if (this.refreshTimer !== null) clearTimeout(this.refreshTimer)
+    if (this.tickTimer !== null) clearTimeout(this.tickTimer)
+    for (const part of this.parts.reverse()) part.dispose()
+  }
+
+  private find(childId: string): ChildNode | null {
+    const within = (nodes: readonly ChildNode[]): ChildNode | null => {
+      for (const node of nodes) {
+        const hit = node.id === childId ? node : within(node.children)
+        if (hit !== null) return hit
+      }
+      return null
+    }
+    for (const group of this.groups) {
+      const hit = within(group.roots)
+      if (hit !== null) return hit
+    }
+    return null
+  }
+
+  private refreshSoon(): void {
+    if (this.refreshTimer !== null) return
+    const wait = Math.max(0, this.refreshedAt + refreshEveryMs - this.now())
+    this.refreshTimer = setTimeout(() => this.refreshNow(), wait)
+  }
+
+  private refreshNow(): void {
+    if (this.refreshTimer !== null) clearTimeout(this.refreshTimer)
+    this.refreshTimer = null
+    this.refreshedAt = this.now()
+    this.publish()
+    this.treeChanged.fire(undefined)
+  }
+
+  private publish(): void {
+    const views = this.supervision.view?.list() ?? []
+    this.groups = buildTree(views, this.filterNow, this.unfolded)
+    this.parents = new Map()
+    const link = (parent: TreeNode, nodes: readonly ChildNode[]): void => {
+      for (const node of nodes) {
+        this.parents.set(node.id, parent)
+        link(node, node.children)
+      }
+    }
+    for (const group of this.groups) link(group, group.roots)
+
+    const needs = needsYouCount(views)
+    this.treeView.badge =
+      needs === 0
+        ? undefined
+        : { value: needs, tooltip: needs === 1 ? t('1 child needs you') : t('{n} children need you', { n: needs }) }
+    this.treeView.message =
+      filters(this.filterNow) && views.length > 0
+        ? this.groups.length === 0
+          ? t('No child matches the filter. Clear it with the button above.')
+          : t('Filtered. Clear with the button above.')
+        : ''
+    this.planTick()
+  }
+
+  /** Elapsed words move only on live rows and only while somebody can see them: by the second while young, then slower. */
+  private planTick(): void {
+    if (this.tickTimer !== null) clearTimeout(this.tickTimer)
+    this.tickTimer = null
+    if (!this.treeView.visible) return
+    const ages = (this.supervision.view?.list() ?? [])
+      .filter((view) => isLive(view.child) && !view.child.archived)
+      .map((view) => this.now() - Date.parse(view.activityAt ?? view.child.acceptedAt))
+    if (ages.length === 0) return
+    this.tickTimer = setTimeout(() => this.refreshSoon(), Math.min(...ages) < 60_000 ? 1_000 : 10_000)
+  }
+}
+
+function groupItem(node: GroupNode): vscode.TreeItem {
+  const item = new vscode.TreeItem(
+    groupTitle(node.standing),
+    node.standing === 'finished' ? vscode.TreeItemCollapsibleState.Collapsed : vscode.TreeItemCollapsibleState.Expanded,
+  )
+  item.id = `group:${node.standing}`
+  item.description = String(node.count)
+  item.contextValue = `group ${node.standing}`
+  item.accessibilityInformation = {
+    label:
+      node.count === 1
+        ? t('{group}, 1 child', { group: groupTitle(node.standing) })
+        : t('{group}, {n} children', { group: groupTitle(node.standing), n: node.count }),
+  }
+  return item
+}
+
+function moreItem(node: MoreNode): vscode.TreeItem {
+  const item = new vscode.TreeItem(t('Show {n} more', { n: node.hidden }))
+  item.id = `more:${node.standing}`
+  item.contextValue = 'more'
+  item.command = { command: 'coxswain.showMore', title: t('Show more'), arguments: [node.standing] }
+  return item
+}
+
+function childItem(node: ChildNode, now: number): vscode.TreeItem {
+  const shown = row(node.view, now)
+  const item = new vscode.TreeItem(
+    shown.label,
+    node.children.length > 0 ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.None,
+  )
+  item.id = node.id
+  item.description = shown.description
+  item.iconPath = new vscode.ThemeIcon(
+    shown.icon.id,
+    shown.icon.color === null ? undefined : new vscode.ThemeColor(shown.icon.color),
+  )
+  item.contextValue = shown.context
+  item.accessibilityInformation = { label: shown.sentence }
+  item.tooltip = tooltip(shown.label, shown.tooltip)
+  item.resourceUri = childUri(node.id, unread(node.view.child))
+  item.command = { command: 'coxswain.showTranscript', title: t('Show transcript'), arguments: [node.id] }
+  return item
+}
+
+/** Values by others go in as text, never as Markdown; links, HTML and commands stay off. */
+function tooltip(title: string, pairs: readonly { name: string; value: string }[]): vscode.MarkdownString {
+  const markdown = new vscode.MarkdownString('', false)
+  markdown.isTrusted = false
+  markdown.supportHtml = false
+  markdown.appendMarkdown('**').appendText(title).appendMarkdown('**\n\n')
+  for (const { name, value } of pairs) markdown.appendMarkdown(`${name}: `).appendText(value).appendMarkdown('  \n')
+  return markdown
+}
+
+function childUri(childId: string, isUnread: boolean): vscode.Uri {
+  return vscode.Uri.from({ scheme: CHILD_SCHEME, path: `/${childId}`, query: isUnread ? 'unread' : '' })
+}
+
+/** The mark of a child that settled and was not looked at since. */
+export class UnreadMarks implements vscode.FileDecorationProvider {
+  provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
+    if (uri.scheme !== CHILD_SCHEME || uri.query !== 'unread') return undefined
+    return { badge: '●', tooltip: t('Settled, not looked at yet') }
+  }
+}

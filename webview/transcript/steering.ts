@@ -1,0 +1,330 @@
+// The foot of the panel: what the child asks, the steers that wait or were missed with their receipts, and the input.
+// The input's text belongs to the person: it is cleared only when the host has said that it is on disk.
+import type { FromWebview, PanelChild, PanelRequest, PanelSteer } from '../../src/protocol/panel'
+import { button, textField } from './controls'
+import { el, icon, setText, show, time } from './dom'
+import { receipt } from './entries'
+import { say } from './strings'
+
+const MAX = 16_000
+
+type Distribute<T> = T extends { wish: number; childId: string } ? Omit<T, 'wish' | 'childId'> : never
+export type Wish = Distribute<FromWebview>
+
+export interface SteeringActs {
+  /** Resolves with the host's answer. */
+  wish(wish: Wish): Promise<{ ok: boolean; words: string }>
+  draftChanged(text: string): void
+  announce(words: string): void
+}
+
+export class Steering {
+  readonly element: HTMLElement
+  private readonly requests = el('div', 'requests')
+  private readonly missedLine = el('div', 'missed')
+  private readonly waiting = el('div', 'waiting')
+  private readonly input = el('textarea', 'input')
+  private readonly hint = el('span', 'hint')
+  private readonly status = el('div', 'status')
+  private readonly send
+  private child: PanelChild | null = null
+  private editing: string | null = null
+  private shownRequests = ''
+  private shownSteers = ''
+  /** Made once per text, so that a double press is one steer. */
+  private pending: { text: string; id: string } | null = null
+  private sending = false
+
+  constructor(private readonly acts: SteeringActs) {
+    this.send = button({
+      label: say.steer,
+      icon: 'send',
+      look: 'primary',
+      press: () => void this.submit(),
+      refused: (why) => this.tell(why, true),
+    })
+    this.input.rows = 2
+    this.input.setAttribute('aria-label', say.steerLabel)
+    this.input.addEventListener('keydown', (event) => {
+      // 229: a composing Enter in browsers that do not set isComposing on it.
+      if (event.key !== 'Enter' || event.shiftKey || event.isComposing || event.keyCode === 229) return
+      event.preventDefault()
+      void this.submit()
+    })
+    this.input.addEventListener('input', () => {
+      this.grow()
+      this.count()
+      this.acts.draftChanged(this.input.value)
+    })
+    this.status.setAttribute('role', 'status')
+    this.element = el(
+      'section',
+      'steering',
+      this.requests,
+      this.missedLine,
+      this.waiting,
+      el('div', 'input-line', this.input, this.send.element),
+      el('div', 'input-foot', this.hint, this.status),
+    )
+    this.element.setAttribute('aria-label', say.steering)
+  }
+
+  get draft(): string {
+    return this.input.value
+  }
+
+  set draft(text: string) {
+    this.input.value = text
+    this.pending = null
+    this.grow()
+    this.count()
+  }
+
+  focus(): void {
+    this.input.focus()
+    this.input.setSelectionRange(this.input.value.length, this.input.value.length)
+  }
+
+  tell(words: string, bad: boolean): void {
+    this.status.classList.toggle('bad', bad)
+    setText(this.status, words)
+  }
+
+  reset(): void {
+    this.child = null
+    this.editing = null
+    this.shownRequests = ''
+    this.shownSteers = ''
+    this.requests.replaceChildren()
+    this.waiting.replaceChildren()
+    show(this.missedLine, false)
+    this.tell('', false)
+  }
+
+  render(child: PanelChild): void {
+    this.child = child
+    const steering = child.can.steer
+    const resuming = child.can.resume
+    if (steering.able) {
+      this.send.label(say.steer)
+      this.send.refuse(null)
+      this.input.placeholder = say.placeholder
+      setText(this.hint, `${say.steerHint} · ${child.steering}`)
+    } else if (resuming.able) {
+      this.send.label(say.resumeWith)
+      this.send.refuse(null)
+      this.input.placeholder = say.resumePlaceholder
+      setText(this.hint, say.steerHint)
+    } else {
+      this.send.label(say.steer)
+      this.send.refuse(steering.why)
+      this.input.placeholder = say.placeholder
+      setText(this.hint, say.cannotSend(steering.why))
+    }
+    this.renderRequests(child.requests)
+    this.renderMissed(child)
+    this.renderSteers(child.steers)
+  }
+
+  private async submit(): Promise<void> {
+    const child = this.child
+    if (child === null || this.sending) return
+    const text = this.input.value
+    if (text.trim().length > MAX) return this.tell(say.tooLong(text.trim().length, MAX), true)
+    const steers = child.can.steer.able
+    if (!steers && !child.can.resume.able) return this.tell(say.cannotSend(child.can.steer.why), true)
+    if (steers && text.trim() === '') return this.input.focus()
+    if (this.pending?.text !== text) this.pending = { text, id: crypto.randomUUID() }
+    this.sending = true
+    this.tell(say.sending, false)
+    const outcome = await this.acts.wish(
+      steers
+        ? { type: 'steer', steerId: this.pending.id, text }
+        : { type: 'resume', text: text.trim() === '' ? null : text },
+    )
+    this.sending = false
+    this.tell(outcome.words, !outcome.ok)
+    if (!outcome.ok || this.input.value !== text) return
+    this.draft = ''
+    this.acts.draftChanged('')
+  }
+
+  private async act(wish: Wish): Promise<boolean> {
+    const outcome = await this.acts.wish(wish)
+    this.tell(outcome.words, !outcome.ok)
+    return outcome.ok
+  }
+
+  private grow(): void {
+    this.input.style.height = 'auto'
+    this.input.style.height = `${Math.min(this.input.scrollHeight + 2, 240)}px`
+  }
+
+  private count(): void {
+    const used = this.input.value.trim().length
+    if (used > MAX) this.tell(say.tooLong(used, MAX), true)
+    else this.tell(used > MAX * 0.8 ? say.room(used, MAX) : '', false)
+  }
+
+  private renderMissed(child: PanelChild): void {
+    const can = child.missed > 0 && child.can.resume.able
+    show(this.missedLine, can)
+    if (!can) return
+    const go = button({
+      label: say.resumeWithIt(child.missed),
+      icon: 'debug-continue',
+      press: () => void this.act({ type: 'resume', text: null }),
+    })
+    this.missedLine.replaceChildren(icon('warning'), el('span', 'missed-words', say.missed(child.missed)), go.element)
+  }
+
+  private renderSteers(all: readonly PanelSteer[]): void {
+    // What still moves or went wrong, and the newest that arrived, so that its "confirmed" is seen where it was typed.
+    const last = all[all.length - 1]
+    const shown = all.filter(
+      (steer) => !(steer.state === 'confirmed' || steer.state === 'withdrawn') || steer.id === last?.id,
+    )
+    const asText = JSON.stringify(shown)
+    if (asText === this.shownSteers || this.editing !== null) return
+    this.shownSteers = asText
+    const queued = shown.filter((steer) => steer.waiting)
+    this.waiting.replaceChildren(...shown.slice(-12).map((steer) => this.steerLine(steer, queued)))
+  }
+
+  private steerLine(steer: PanelSteer, queued: readonly PanelSteer[]): HTMLElement {
+    const text = el('div', 'steer-text', steer.text)
+    const row = el('div', 'steer-line', text, receipt(steer))
+    if (!steer.waiting) return row
+    const controls = el('div', 'steer-controls')
+    const earlier = queued.findIndex((each) => each.id === steer.id)
+    if (earlier > 0)
+      controls.append(
+        button({
+          label: say.earlier,
+          icon: 'arrow-up',
+          look: 'icon',
+          press: () => {
+            const order = queued.map((each) => each.id)
+            order.splice(earlier - 1, 0, ...order.splice(earlier, 1))
+            void this.act({ type: 'reorderSteers', order })
+          },
+        }).element,
+      )
+    controls.append(
+      button({ label: say.edit, icon: 'edit', look: 'icon', press: () => this.edit(row, steer) }).element,
+      button({
+        label: say.withdraw,
+        icon: 'trash',
+        look: 'icon',
+        press: () => void this.act({ type: 'withdrawSteer', steerId: steer.id }),
+      }).element,
+    )
+    row.append(controls)
+    return row
+  }
+
+  private edit(row: HTMLElement, steer: PanelSteer): void {
+    this.editing = steer.id
+    const input = el('textarea', 'input')
+    input.value = steer.text
+    input.rows = 3
+    input.setAttribute('aria-label', say.edit)
+    const close = (): void => {
+      this.editing = null
+      this.shownSteers = ''
+      if (this.child !== null) this.renderSteers(this.child.steers)
+      this.input.focus()
+    }
+    const save = async (): Promise<void> => {
+      if (await this.act({ type: 'editSteer', steerId: steer.id, text: input.value })) close()
+    }
+    input.addEventListener('keydown', (event) => {
+      if (event.key === 'Escape') close()
+      if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+      event.preventDefault()
+      void save()
+    })
+    row.replaceChildren(
+      input,
+      el(
+        'div',
+        'steer-controls',
+        button({ label: say.save, look: 'primary', press: () => void save() }).element,
+        button({ label: say.cancel, press: close }).element,
+      ),
+    )
+    input.focus()
+  }
+
+  private renderRequests(requests: readonly PanelRequest[]): void {
+    const asText = JSON.stringify(requests)
+    // Redrawing would throw away what a person is typing as an answer.
+    if (asText === this.shownRequests) return
+    const known = new Set((JSON.parse(this.shownRequests || '[]') as PanelRequest[]).map((request) => request.id))
+    this.shownRequests = asText
+    this.requests.replaceChildren(...requests.map((request) => this.requestCard(request)))
+    const fresh = requests.find((request) => !known.has(request.id))
+    if (fresh !== undefined)
+      this.acts.announce(
+        fresh.ask.kind === 'question' ? `${say.question}: ${fresh.ask.question}` : `${say.approval} ${fresh.ask.tool}`,
+      )
+  }
+
+  private requestCard({ id, ask, askedAt }: PanelRequest): HTMLElement {
+    const answer = (answer: Extract<FromWebview, { type: 'answer' }>['answer']): void =>
+      void this.act({ type: 'answer', requestId: id, answer })
+    if (ask.kind === 'question') {
+      const field = textField({
+        label: say.yourAnswer,
+        placeholder: say.yourAnswer,
+        enter: (text) => {
+          if (text.trim() !== '') answer({ kind: 'text', text })
+        },
+      })
+      return el(
+        'div',
+        'request',
+        el('div', 'card-title', icon('question'), say.question, time(askedAt)),
+        el('div', 'prose', ask.question),
+        el(
+          'div',
+          'request-controls',
+          ...ask.options.map(
+            (option) => button({ label: option, press: () => answer({ kind: 'text', text: option }) }).element,
+          ),
+          field.element,
+          button({
+            label: say.answer,
+            look: 'primary',
+            press: () => {
+              if (field.value.trim() !== '') answer({ kind: 'text', text: field.value })
+              else field.focus()
+            },
+          }).element,
+        ),
+      )
+    }
+    const why = textField({
+      label: say.denyWith,
+      placeholder: say.denyWith,
+      enter: (message) => answer({ kind: 'deny', message }),
+    })
+    return el(
+      'div',
+      'request',
+      el('div', 'card-title', icon('shield'), `${say.approval} ${ask.tool}`, time(askedAt)),
+      ask.detail === null ? null : el('div', 'prose', ask.detail),
+      el('pre', 'code', ask.input.text),
+      ask.folder === null ? null : el('div', 'quiet', `${say.inFolder} ${ask.folder}`),
+      el(
+        'div',
+        'request-controls',
+        button({ label: say.allowOnce, look: 'primary', press: () => answer({ kind: 'allow', scope: 'once' }) })
+          .element,
+        button({ label: say.allowChild, press: () => answer({ kind: 'allow', scope: 'child' }) }).element,
+        why.element,
+        button({ label: say.deny, press: () => answer({ kind: 'deny', message: why.value }) }).element,
+      ),
+    )
+  }
+}
