@@ -1,4 +1,5 @@
-// Builds dist/: the extension, the command line, the keeper (one file, node:* only), the demo agent and the webview.
+// Builds dist/: the extension, the command line, the keeper (one file, node:* only), the worker that
+// reads untrusted content, the demo agent and the webview.
 // `--watch` rebuilds on change; `--release` minifies and leaves out source maps.
 import * as esbuild from 'esbuild'
 import { existsSync, rmSync } from 'node:fs'
@@ -32,6 +33,7 @@ const builds = [
   { ...host, entryPoints: { extension: 'src/extension.ts' } },
   { ...host, entryPoints: { cli: 'src/cli.ts' }, banner: { js: '#!/usr/bin/env node' } },
   { ...host, entryPoints: { keeper: 'src/process/keeper.ts' } },
+  { ...host, entryPoints: { contentWorker: 'src/verification/contentWorker.ts' } },
   { ...host, entryPoints: { demoAgent: 'src/demo/agent.ts' } },
   {
     ...common,

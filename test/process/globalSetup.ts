@@ -1,9 +1,9 @@
-// Builds dist/keeper.js once for every test that starts a real keeper.
+// Builds what tests start as files of their own, once: the keeper and the worker that reads untrusted content.
 import { build } from 'esbuild'
 
 export default async function setup(): Promise<void> {
   await build({
-    entryPoints: { keeper: 'src/process/keeper.ts' },
+    entryPoints: { keeper: 'src/process/keeper.ts', contentWorker: 'src/verification/contentWorker.ts' },
     outdir: 'dist',
     bundle: true,
     platform: 'node',
