@@ -12,6 +12,7 @@ import { Refusal, run } from '../system.mjs'
 export const quietSettings = Object.freeze({
   'workbench.startupEditor': 'none',
   'workbench.tips.enabled': false,
+  'workbench.reduceMotion': 'on',
   'workbench.secondarySideBar.defaultVisibility': 'hidden',
   'workbench.colorTheme': 'Dark 2026',
   'telemetry.telemetryLevel': 'off',

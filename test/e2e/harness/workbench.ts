@@ -66,6 +66,7 @@ export class Workbench {
   async offers(title: string): Promise<boolean> {
     const offered = (await this.#offer(title)) !== undefined
     await this.page.keyboard.press('Escape')
+    await this.input.waitFor({ state: 'hidden' })
     return offered
   }
 
@@ -229,7 +230,7 @@ export class Workbench {
   async screenshot(name: string): Promise<string> {
     mkdirSync(outFolder, { recursive: true })
     const file = path.join(outFolder, `${name.replace(/[^\w.-]+/g, '-')}.png`)
-    await this.page.screenshot({ path: file })
+    await this.page.screenshot({ path: file, animations: 'disabled' })
     return file
   }
 }
