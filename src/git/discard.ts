@@ -1,10 +1,12 @@
 // Removes a child's worktree and branch, after asking git and the disk at that moment what would be lost with them. It
 // deletes only what was demonstrably made by us, never through a link, and never something that was not named first.
+import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { chmod, lstat, readdir, readFile, realpath, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, normalize, resolve } from 'node:path'
 import { type Git, GitFailure } from './git'
 import { exists } from './insideTree'
+import { unchangedLargeFiles } from './largeFiles'
 import { shortId } from './names'
 import { readSettings, withoutRepositoryPrograms } from './programs'
 import { gitProblem, type Problem, problem } from './repository'
@@ -212,9 +214,10 @@ async function fromRepository(known: KnownWorktree): Promise<Made | null> {
   const entries = join(commonDir, 'worktrees')
   for (const name of await readdir(entries).catch(() => [])) {
     const gitDir = join(entries, name)
-    if ((await readMarker(gitDir)) === childId) return { version: 1, path, branch, base, childId, gitDir, commonDir }
+    if ((await readMarker(gitDir)) === childId)
+      return { version: 1, path, branch, base, childId, gitDir, commonDir, filters: true }
   }
-  return { version: 1, path, branch, base, childId, gitDir: join(entries, basename(path)), commonDir }
+  return { version: 1, path, branch, base, childId, gitDir: join(entries, basename(path)), commonDir, filters: true }
 }
 
 async function inspectFound(
@@ -279,7 +282,7 @@ async function lostFiles(
     })
     return { tracked: fields(tracked.stdout), said: fields(said.stdout) }
   })
-  const changed = new Set<string>()
+  const changed = new Map<string, string>()
   const ignored = new Set<string>()
   const submodules = new Set<string>()
   for (const line of state.said) {
@@ -288,7 +291,15 @@ async function lostFiles(
     else if (parts[0] === '1' || parts[0] === 'u') {
       const path = parts.slice(parts[0] === '1' ? 8 : 10).join(' ')
       if (parts[3] === '160000') submodules.add(path)
-      else changed.add(path)
+      else changed.set(path, parts[5] === '000000' ? '' : (parts[7] ?? ''))
+    }
+  }
+  if (made.filters) {
+    const readable = new Map(
+      [...changed].filter(([path]) => isUtf8(Buffer.from(path, 'latin1'))).map(([path, blob]) => [shown(path), blob]),
+    )
+    for (const path of (await unchangedLargeFiles(view, readable)).keys()) {
+      changed.delete(Buffer.from(path).toString('latin1'))
     }
   }
   const tracked = new Set(state.tracked)

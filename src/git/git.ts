@@ -6,8 +6,8 @@ import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { delimiter, isAbsolute, join } from 'node:path'
 
-/** The oldest git this product works with: the first with `worktree list --porcelain -z`. */
-export const minimumGitVersion = '2.36.0'
+/** The oldest git this product works with: settings by environment and a nameable global configuration are needed. */
+export const minimumGitVersion = '2.34.0'
 
 export interface GitSettings {
   /** Absolute path, or a bare name looked up on PATH. Machine-scoped: never taken from a repository. */

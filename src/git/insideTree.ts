@@ -1,6 +1,7 @@
 // Opens one file of a worktree for reading. Nothing outside the worktree is ever read, whatever links, swaps or special
 // files an agent has put in the way: the handle is opened first and what it is, and where it is, is asked of the handle.
-import { constants } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { constants, type Stats } from 'node:fs'
 import { type FileHandle, lstat, open, readlink, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join, relative, sep } from 'node:path'
 
@@ -14,6 +15,49 @@ export type Opened =
 
 /** `path` is relative to `root`, an absolute path with links resolved. Reads at most `limit` bytes. */
 export async function openInside(root: string, path: string, limit: number): Promise<Opened> {
+  return withFile(root, path, async (handle, facts) => {
+    const content = Buffer.alloc(Math.min(facts.size, limit))
+    let length = 0
+    while (length < content.length) {
+      const { bytesRead } = await handle.read(content, length, content.length - length, length)
+      if (bytesRead === 0) break
+      length += bytesRead
+    }
+    return { kind: 'file', content: content.subarray(0, length), size: facts.size, executable: isExecutable(facts) }
+  })
+}
+
+export type Hashed =
+  /** `hash`: hex SHA-256 of the bytes on the disk. */
+  | { readonly kind: 'file'; readonly hash: string; readonly size: number; readonly executable: boolean }
+  | Exclude<Opened, { kind: 'file' }>
+
+/** Hashes one file in pieces, so that its size costs no memory; a file longer than `limit` bytes is refused. */
+export async function hashInside(root: string, path: string, limit: number): Promise<Hashed> {
+  return withFile<Hashed>(root, path, async (handle, facts) => {
+    if (facts.size > limit) return { kind: 'refused', reason: 'too large' }
+    const hash = createHash('sha256')
+    const piece = Buffer.allocUnsafe(Math.min(Math.max(facts.size, 1), 256 * 1024))
+    let size = 0
+    for (;;) {
+      const { bytesRead } = await handle.read(piece, 0, piece.length, size)
+      if (bytesRead === 0) break
+      hash.update(piece.subarray(0, bytesRead))
+      size += bytesRead
+      // A file that grows while it is read must not keep us for ever.
+      if (size > limit) return { kind: 'refused', reason: 'too large' }
+    }
+    return { kind: 'file', hash: hash.digest('hex'), size, executable: isExecutable(facts) }
+  })
+}
+
+const isExecutable = (facts: Stats): boolean => (facts.mode & 0o100) !== 0
+
+async function withFile<T>(
+  root: string,
+  path: string,
+  act: (handle: FileHandle, facts: Stats) => Promise<T>,
+): Promise<T | Exclude<Opened, { kind: 'file' }>> {
   const parts = path.split('/')
   if (isAbsolute(path) || path.includes('\0') || parts.some((part) => part === '' || part === '.' || part === '..')) {
     return { kind: 'refused', reason: 'not a path inside the worktree' }
@@ -32,25 +76,13 @@ export async function openInside(root: string, path: string, limit: number): Pro
     const facts = await handle.stat()
     if (!facts.isFile()) return { kind: 'refused', reason: 'not an ordinary file' }
     if (!(await isInside(root, full, handle))) return { kind: 'refused', reason: 'reached through a link' }
-    const content = Buffer.alloc(Math.min(facts.size, limit))
-    let length = 0
-    while (length < content.length) {
-      const { bytesRead } = await handle.read(content, length, content.length - length, length)
-      if (bytesRead === 0) break
-      length += bytesRead
-    }
-    return {
-      kind: 'file',
-      content: content.subarray(0, length),
-      size: facts.size,
-      executable: (facts.mode & 0o100) !== 0,
-    }
+    return await act(handle, facts)
   } finally {
     await handle.close()
   }
 }
 
-async function readLink(root: string, full: string): Promise<Opened> {
+async function readLink(root: string, full: string): Promise<Exclude<Opened, { kind: 'file' }>> {
   try {
     const target = await readlink(full)
     const folder = await realpath(join(full, '..'))

@@ -30,6 +30,7 @@ export type ProblemCode =
   | 'would-lose'
   | 'unproven'
   | 'gone'
+  | 'too-large'
   | 'git-failed'
 
 /** Why something cannot be done: one sentence for a person. `detail` is git's own words, bounded, for the diagnostic. */

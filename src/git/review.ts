@@ -2,8 +2,9 @@
 // both sides. Read only, through our own view, bounded in bytes and entries, and honest about what was cut.
 import { type Git, GitFailure } from './git'
 import { openInside } from './insideTree'
+import { unchangedLargeFiles } from './largeFiles'
 import { gitProblem, type Problem, problem } from './repository'
-import { type Head, type KnownWorktree, locate, type Made, readHead, View } from './view'
+import { type Head, findWorktree, type KnownWorktree, type Made, View } from './view'
 
 export type ChangeKind = 'added' | 'modified' | 'deleted' | 'type-changed' | 'renamed' | 'untracked'
 
@@ -63,10 +64,8 @@ const countedBytes = 4 * 1024 * 1024
  */
 export async function status(git: Git, known: KnownWorktree): Promise<WorktreeStatus | Problem> {
   try {
-    const made = await locate(git, known)
-    const head = made === null ? null : await readHead(git, made)
-    if (made === null || head === null) return absent
-    return await readStatus(git, made, head)
+    const there = await findWorktree(git, known)
+    return there === null ? absent : await readStatus(git, there.made, there.head)
   } catch (failure) {
     if (failure instanceof GitFailure && failure.kind === 'no-folder') return absent
     if (failure instanceof GitFailure) return gitProblem(failure, `look at the worktree ${known.path}`)
@@ -105,7 +104,7 @@ async function readStatus(git: Git, made: Made, head: Head): Promise<WorktreeSta
   const tracked =
     commit === made.base && !work.trackedChanged
       ? { files: [], cut: false }
-      : await view.at(commit, () => changesFrom(view, made.base, []))
+      : await view.at(commit, () => changesFrom(view, made.base, [], work.sameContent))
   if (tracked.cut && !work.cut) problems.push('cut')
   const untracked = await countUntracked(made.path, work.untracked)
   const files = [...tracked.files, ...untracked].slice(0, filesKept)
@@ -125,10 +124,18 @@ async function readStatus(git: Git, made: Made, head: Head): Promise<WorktreeSta
   }
 }
 
+export interface WorkingState {
+  readonly trackedChanged: boolean
+  /** Tracked paths that differ from the commit. */
+  readonly changed: readonly string[]
+  readonly untracked: readonly string[]
+  /** Paths git calls changed whose bytes are what the stored LFS pointer stands for → the pointer's blob. */
+  readonly sameContent: ReadonlyMap<string, string>
+  readonly cut: boolean
+}
+
 /** What differs between our index, which describes a commit, and the files. */
-export async function workingState(
-  view: View,
-): Promise<{ trackedChanged: boolean; changed: string[]; untracked: string[]; cut: boolean }> {
+export async function workingState(view: View): Promise<WorkingState> {
   const { stdout, cut } = await view.run({
     args: [
       'status',
@@ -143,16 +150,20 @@ export async function workingState(
     cut: true,
     timeoutMs: 120_000,
   })
-  const changed: string[] = []
+  const changed = new Map<string, string>()
   const untracked: string[] = []
   const entries = stdout.toString('utf8').split('\0')
   if (cut) entries.pop()
   for (const entry of entries) {
     if (entry.startsWith('? ')) untracked.push(entry.slice(2))
-    else if (entry.startsWith('1 ')) changed.push(entry.split(' ').slice(8).join(' '))
-    else if (entry.startsWith('u ')) changed.push(entry.split(' ').slice(10).join(' '))
+    else if (entry.startsWith('1 ')) {
+      const parts = entry.split(' ')
+      changed.set(parts.slice(8).join(' '), parts[5] === '000000' ? '' : (parts[7] ?? ''))
+    }
   }
-  return { trackedChanged: changed.length > 0, changed, untracked, cut }
+  const sameContent = view.made.filters ? await unchangedLargeFiles(view, changed) : new Map<string, string>()
+  const really = [...changed.keys()].filter((path) => !sameContent.has(path))
+  return { trackedChanged: really.length > 0, changed: really, untracked, sameContent, cut }
 }
 
 const noCommits = { count: 0, problem: null }
@@ -178,43 +189,55 @@ async function changesFrom(
   view: View,
   base: string,
   more: readonly string[],
+  sameContent: ReadonlyMap<string, string>,
 ): Promise<{ files: ChangedFile[]; cut: boolean }> {
-  const { stdout, cut } = await view.run({
-    args: [
-      'diff',
-      '--raw',
-      '--numstat',
-      '-z',
-      '--no-ext-diff',
-      '--no-textconv',
-      '--no-color',
-      '--ignore-submodules=dirty',
-      ...(more.length > 0 ? more : ['--no-renames']),
-      '--end-of-options',
-      base,
-      '--',
-    ],
-    maxBytes: 2 * statusBytes,
-    cut: true,
-    timeoutMs: 120_000,
-  })
-  return { files: parseRawNumstat(stdout.toString('utf8')), cut }
+  const compare = (counts: boolean) =>
+    view.run({
+      args: [
+        'diff',
+        '--raw',
+        '--no-abbrev',
+        ...(counts ? ['--numstat'] : []),
+        '-z',
+        '--no-ext-diff',
+        '--no-textconv',
+        '--no-color',
+        '--ignore-submodules=dirty',
+        ...(more.length > 0 ? more : ['--no-renames']),
+        '--end-of-options',
+        base,
+        '--',
+      ],
+      maxBytes: 2 * statusBytes,
+      cut: true,
+      exits: counts ? [128] : [],
+      timeoutMs: 120_000,
+    })
+  let compared = await compare(true)
+  // A pipe or an unreadable file in the place of a tracked one cannot be counted; it can still be listed.
+  if (compared.exitCode !== 0) compared = await compare(false)
+  const { stdout, cut } = compared
+  const { files, blobs } = parseRawNumstat(stdout.toString('utf8'))
+  const same = ({ path }: ChangedFile) => sameContent.has(path) && sameContent.get(path) === blobs.get(path)
+  return { files: files.filter((file) => !same(file)), cut }
 }
 
-/** Parses `diff --raw --numstat -z`: all raw records, then all counts, in the same order. */
-export function parseRawNumstat(text: string): ChangedFile[] {
+/** Parses `diff --raw --numstat -z`: all raw records, then all counts, in the same order. `blobs` are the old side's. */
+export function parseRawNumstat(text: string): { files: ChangedFile[]; blobs: Map<string, string> } {
   const fields = text.split('\0')
   const files = new Map<string, { -readonly [Key in keyof ChangedFile]: ChangedFile[Key] }>()
+  const blobs = new Map<string, string>()
   for (let index = 0; index < fields.length; index++) {
     const field = fields[index] ?? ''
-    const raw = /^:(\d+) (\d+) [0-9a-f]+ [0-9a-f]+ ([A-Z])\d*$/.exec(field)
+    const raw = /^:(\d+) (\d+) ([0-9a-f]+) [0-9a-f]+ ([A-Z])\d*$/.exec(field)
     if (raw) {
-      const [, oldMode = '', newMode = '', letter = ''] = raw
+      const [, oldMode = '', newMode = '', blob = '', letter = ''] = raw
       const first = fields[++index]
       const moved = letter === 'R' || letter === 'C' ? fields[++index] : undefined
       const path = moved ?? first
       if (path === undefined || path === '') continue
       const modes = newMode === '000000' ? oldMode : newMode
+      blobs.set(path, blob)
       files.set(path, {
         path,
         ...(moved !== undefined && first !== undefined ? { from: first } : {}),
@@ -243,7 +266,7 @@ export function parseRawNumstat(text: string): ChangedFile[] {
     file.insertions = counts[1] === '-' ? null : Number(counts[1])
     file.deletions = counts[2] === '-' ? null : Number(counts[2])
   }
-  return [...files.values()]
+  return { files: [...files.values()], blobs }
 }
 
 const kinds: Record<string, ChangeKind> = {
@@ -297,7 +320,7 @@ export async function changedFiles(
 ): Promise<{ kind: 'files'; files: readonly ChangedFile[]; cut: boolean } | Problem> {
   return through(git, known, 'compare the child with its base', async (view, made, commit) => {
     const work = await view.at(commit, () => workingState(view))
-    const tracked = await view.at(commit, () => changesFrom(view, made.base, ['-M', '-l400']))
+    const tracked = await view.at(commit, () => changesFrom(view, made.base, ['-M', '-l400'], work.sameContent))
     const untracked = await countUntracked(made.path, work.untracked)
     const files = [...tracked.files, ...untracked]
     return { kind: 'files', files: files.slice(0, filesKept), cut: work.cut || tracked.cut || files.length > filesKept }
@@ -348,9 +371,9 @@ export async function fileAt(
 
 /** A file as it is now in the worktree, at most 5 MiB of it; links are not followed, nothing outside is read. */
 export async function fileNow(git: Git, known: KnownWorktree, path: string): Promise<FileContent | Problem> {
-  const made = await locate(git, known)
-  if (made === null) return gone(known)
-  const opened = await openInside(made.path, path, contentBytes)
+  const there = await findWorktree(git, known)
+  if (there === null) return gone(known)
+  const opened = await openInside(there.made.path, path, contentBytes)
   switch (opened.kind) {
     case 'file':
       return content(opened.content, opened.size)
@@ -404,9 +427,9 @@ async function through<T>(
   act: (view: View, made: Made, commit: string) => Promise<T>,
 ): Promise<T | Problem> {
   try {
-    const made = await locate(git, known)
-    const head = made === null ? null : await readHead(git, made)
-    if (made === null || head === null) return gone(known)
+    const there = await findWorktree(git, known)
+    if (there === null) return gone(known)
+    const { made, head } = there
     return await act(await View.open(git, made), made, head.commit ?? made.base)
   } catch (failure) {
     if (failure instanceof GitFailure) return failure.kind === 'no-folder' ? gone(known) : gitProblem(failure, tried)

@@ -4,7 +4,7 @@
 // or to the repository.
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
-import { copyFile, mkdir, open, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { copyFile, lstat, mkdir, open, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { isAbsolute, join, resolve } from 'node:path'
 import { type Git, type GitCall, GitFailure, type GitOutput } from './git'
 import { readSettings, type Setting } from './programs'
@@ -25,6 +25,8 @@ export interface Made extends KnownWorktree {
   readonly version: 1
   readonly gitDir: string
   readonly commonDir: string
+  /** Filters such as Git LFS were set up when it was made, so stored and checked-out content may differ. */
+  readonly filters: boolean
 }
 
 export interface Head {
@@ -104,7 +106,9 @@ export async function readMade(git: Git, path: string): Promise<Made | null> {
     const whole = [made.path, made.branch, made.base, made.childId, made.gitDir, made.commonDir].every(
       (field) => typeof field === 'string',
     )
-    return whole && made.version === 1 && made.path === path ? (made as Made) : null
+    return whole && made.version === 1 && made.path === path
+      ? ({ ...made, filters: made.filters !== false } as Made)
+      : null
   } catch {
     return null
   }
@@ -152,7 +156,7 @@ export async function locate(git: Git, known: KnownWorktree): Promise<Made | nul
   const commonDir = await realpath(resolve(gitDir, common)).catch(() => null)
   if (commonDir === null || resolve(gitDir, '..') !== join(commonDir, 'worktrees')) return null
   const { path, branch, base, childId } = known
-  return { version: 1, path, branch, base, childId, gitDir, commonDir }
+  return { version: 1, path, branch, base, childId, gitDir, commonDir, filters: true }
 }
 
 /** The git folder a worktree's `.git` file names, links resolved; null when there is no such file or folder. */
@@ -208,6 +212,14 @@ export async function readHead(git: Git, made: Made): Promise<Head | null> {
     return { ref: named.exitCode === 0 ? name : null, commit: exitCode === 0 ? commit : null }
   }
   return { ref, commit: exitCode === 0 && hash.test(commit) ? commit : null }
+}
+
+/** A worktree of ours that is really there, as a folder and not as a link, and where its HEAD points; null otherwise. */
+export async function findWorktree(git: Git, known: KnownWorktree): Promise<{ made: Made; head: Head } | null> {
+  const made = await locate(git, known)
+  if (made === null || (await lstat(made.path).catch(() => null))?.isDirectory() !== true) return null
+  const head = await readHead(git, made)
+  return head === null ? null : { made, head }
 }
 
 /** Reads one worktree through our own git folder. Calls on one view run one at a time. */

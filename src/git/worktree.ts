@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { lstat, mkdir, readdir, realpath, rm, rmdir, stat, statfs } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
-import { type Git, GitFailure } from './git'
+import { atLeast, type Git, GitFailure } from './git'
 import { rootName, shortId, slug } from './names'
 import { programsFingerprint, readSettings, withoutRepositoryPrograms } from './programs'
 import {
@@ -199,6 +199,7 @@ async function finish(
     childId,
     gitDir,
     commonDir: repository.commonDir,
+    filters: settings.some(({ key }) => /^filter\..+\.(clean|smudge|process)$/.test(key)),
   }
   const head = await readHead(git, made)
   if (head?.commit !== base.commit || head.ref !== `refs/heads/${branch}`) {
@@ -314,7 +315,7 @@ async function reservePlace(git: Git, request: AddRequest): Promise<Place | Prob
   let reason = 'unknown'
   for (const { root, note } of roots) {
     try {
-      await mkdir(root, { recursive: true, mode: 0o700 })
+      await makeFolders(root)
       if (await inside(root)) {
         reason = 'it leads into the repository'
         continue
@@ -342,6 +343,17 @@ async function reservePlace(git: Git, request: AddRequest): Promise<Place | Prob
     'no-place',
     `No folder for the worktree could be made in ${last} (${reason}). Set coxswain.worktreeRoot to a folder you can write to.`,
   )
+}
+
+/** Not mkdir's own recursion: where a file system answers ENOENT for ever, as /proc does, that never ends. */
+async function makeFolders(path: string): Promise<void> {
+  const missing: string[] = []
+  for (let here = path; !(await lstat(here).catch(() => null)); here = dirname(here)) missing.push(here)
+  for (const folder of missing.reverse()) {
+    await mkdir(folder, { mode: 0o700 }).catch((failure: NodeJS.ErrnoException) => {
+      if (failure.code !== 'EEXIST') throw failure
+    })
+  }
 }
 
 const diskFull = (where: string): Problem =>
@@ -440,12 +452,15 @@ export interface ListedWorktree {
 
 /** What git says there is, the first checkout first. Throws GitFailure. */
 export async function listWorktrees(git: Git, commonDir: string): Promise<ListedWorktree[]> {
+  const nul = atLeast(await git.version(), '2.36.0')
   const { stdout } = await git.run({
     cwd: commonDir,
-    args: ['worktree', 'list', '--porcelain', '-z'],
+    args: ['worktree', 'list', '--porcelain', ...(nul ? ['-z'] : [])],
     environment: { GIT_DIR: commonDir },
   })
-  return parseWorktreeList(stdout.toString('utf8'))
+  const text = stdout.toString('utf8')
+  // Before 2.36 a path with a line break in it cannot be told apart; it is then not found, and left alone.
+  return parseWorktreeList(nul ? text : text.replaceAll('\n', '\0'))
 }
 
 /** Parses `worktree list --porcelain -z`: fields ended by NUL, entries by an empty field. */

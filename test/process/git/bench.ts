@@ -135,4 +135,4 @@ export function snapshot(root: string, leaveOut: RegExp = /^$/): string {
 
 /** The working files and git's own state that a new worktree has no reason to touch. */
 export const mainSnapshot = (root: string): string =>
-  snapshot(root, /^\.git\/(worktrees|refs\/heads\/coxswain|logs\/refs\/heads\/coxswain|objects|FETCH_HEAD)/)
+  snapshot(root, /(^|\/)\.git\/(.*\/)?(worktrees|(logs\/)?refs\/heads\/coxswain|objects)(\/|$)/)
