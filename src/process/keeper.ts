@@ -1,6 +1,6 @@
 // The keeper's entry point, bundled alone: a small detached process per attempt that outlives the editor's window. It
 // imports nothing later than its start, because the folder it came from may vanish while it runs.
-import { appendFileSync, closeSync, writeSync } from 'node:fs'
+import { appendFileSync, closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { closeLeakedFiles, keep, type Keeping } from './keeper/keep'
 import { environmentPrefix } from './environment'
@@ -23,6 +23,9 @@ function sayReady(message: ReadyMessage): void {
   try {
     writeSync(readyFd, `${JSON.stringify(message)}\n`)
     closeSync(readyFd)
+    // Node's own last words would go to a pipe that nobody holds any more.
+    closeSync(2)
+    openSync('/dev/null', 'w')
   } catch (error) {
     // The host that started us is gone; the next one reads our files.
     log(`nobody heard that we are ready: ${String(error)}`)
@@ -32,7 +35,7 @@ function sayReady(message: ReadyMessage): void {
 async function main(folder: string): Promise<void> {
   // Electron reads *.asar files as folders; a keeper only knows files.
   Object.assign(process, { noAsar: true })
-  closeLeakedFiles()
+  closeLeakedFiles(readyFd)
   const values: Record<string, string> = {}
   for (const [name, value] of Object.entries(process.env))
     if (name.startsWith(environmentPrefix) && value !== undefined) values[name.slice(environmentPrefix.length)] = value

@@ -25,7 +25,8 @@ export type WriteResult =
   | { readonly taken: false; readonly reason: NotTaken }
   | { readonly taken: 'unknown' }
 
-export type LinkLoss = 'detached' | 'fenced' | 'keeperLost'
+/** `keeperSilent`: it has the wish but did not answer in time (frozen); the link itself stays. */
+export type LinkLoss = 'detached' | 'fenced' | 'keeperLost' | 'keeperSilent'
 
 /** What waited on a link when it was lost. Fenced: another host has taken over; only a person attaches again. */
 export class LinkLostError extends Error {
@@ -36,6 +37,7 @@ export class LinkLostError extends Error {
         detached: 'This window let go of the agent; it goes on in the background.',
         fenced: 'Another window has taken over this agent.',
         keeperLost: "The agent's keeper is gone without a record of the end.",
+        keeperSilent: "The agent's keeper does not answer. If it stays so, end the agent without it.",
       }[loss],
     )
   }
@@ -54,6 +56,9 @@ export interface LinkOptions extends ReadOptions {
   /** A frozen keeper accepts and says nothing. */
   readonly helloMs?: number
 }
+
+/** A keeper answers in milliseconds; one that takes this long is frozen or waits for a dead disk. */
+const answerMs = 10_000
 
 type Welcome = Extract<KeeperMessage, { t: 'welcome' }>
 
@@ -206,7 +211,8 @@ export class KeeperLink {
   async requestEnd(cause: EndCause, soft?: SoftEnd): Promise<void> {
     if (this.#exit !== undefined) return
     const answer = await this.#ask({ t: 'requestEnd', cause, ...(soft === undefined ? {} : { soft }) })
-    if (answer === undefined && this.#exit === undefined) throw new LinkLostError(this.#loss ?? 'keeperLost')
+    if (answer === undefined && this.#exit === undefined)
+      throw new LinkLostError(this.#loss ?? (this.socket.destroyed ? 'keeperLost' : 'keeperSilent'))
   }
 
   /** The wall-time limit stands still, for example while the agent waits for a person's answer. */
@@ -305,12 +311,19 @@ export class KeeperLink {
     if (!this.socket.destroyed && this.socket.writable) this.socket.write(wireLine(message))
   }
 
-  /** The keeper's answer; undefined when the link was lost before it came. */
+  /** The keeper's answer; undefined when the link was lost, or the time was up, before it came. */
   #ask(wish: WithoutNumber<Wish>): Promise<Answer | undefined> {
     if (this.#loss !== undefined || this.socket.destroyed || !this.socket.writable) return Promise.resolve(undefined)
     const n = ++this.#lastN
     return new Promise((resolve) => {
-      this.#waiting.set(n, resolve)
+      const timer = setTimeout(() => {
+        this.#waiting.delete(n)
+        resolve(undefined)
+      }, answerMs)
+      this.#waiting.set(n, (answer) => {
+        clearTimeout(timer)
+        resolve(answer)
+      })
       this.#send({ ...wish, n })
     })
   }

@@ -42,6 +42,7 @@ const newline = 0x0a
 export class LineSplitter {
   readonly #source: OutputSource
   readonly #maxLineBytes: number
+  readonly #headBytes: number
   #lineStart: number
   #at: number
   #parts: Uint8Array[] = []
@@ -52,6 +53,7 @@ export class LineSplitter {
   constructor(options: { source: OutputSource; at?: number; maxLineBytes?: number }) {
     this.#source = options.source
     this.#maxLineBytes = options.maxLineBytes ?? defaultMaxLineBytes
+    this.#headBytes = Math.min(headBytes, this.#maxLineBytes)
     this.#at = options.at ?? 0
     this.#lineStart = this.#at
   }
@@ -103,7 +105,7 @@ export class LineSplitter {
     if (this.#skipping === 'overLong') return
     this.#parts.push(bytes)
     if (this.#partBytes <= this.#maxLineBytes) return
-    this.#parts = [Buffer.concat(this.#parts, Math.min(this.#partBytes, headBytes))]
+    this.#parts = [Buffer.concat(this.#parts, this.#headBytes)]
     this.#skipping = 'overLong'
   }
 
@@ -127,7 +129,7 @@ export class LineSplitter {
 
   #head(): string {
     // The cut may fall inside a character; its replacement says nothing, so it goes.
-    return decode(this.#parts, Math.min(this.#partBytes, headBytes)).replace(/\ufffd$/, '')
+    return decode(this.#parts, this.#headBytes).replace(/\ufffd$/, '')
   }
 }
 

@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream'
 import { attemptFiles } from './attemptFiles'
 import { checkProgram } from './checkProgram'
 import { keeperEnvironment, pickEnvironment } from './environment'
-import { isObject, parseObject } from './json'
+import { parseObject } from './json'
 import { openLink, type KeeperLink } from './keeperLink'
 import { LaunchError, launchErrorKinds, type Launch, type LaunchFile } from './launch'
 import { longestSocketPath } from './wire'
@@ -97,20 +97,22 @@ async function runKeeper(options: StartOptions, agentEnvironment: Record<string,
         act()
       }
       errors?.on('data', (chunk: Buffer) => (errorText = (errorText + chunk.toString()).slice(-2_000)))
-      readyPipe?.on('data', (chunk: Buffer) => (readyText += chunk.toString()))
-      child.on('error', (error) => settle(() => reject(failed(error.message, error))))
-      child.on('exit', (code, signal) => {
-        // Its word may still be in the pipe.
-        setImmediate(() => {
-          const why = errorText.trim() === '' ? `it ended at once (${signal ?? `exit ${code}`})` : errorText.trim()
-          if (readyText === '') settle(() => reject(failed(why)))
-        })
-      })
-      readyPipe?.on('close', () => {
+      readyPipe?.on('data', (chunk: Buffer) => {
+        readyText += chunk.toString()
+        // Not its end: whatever a wrapper around Node started may hold the pipe for longer.
+        if (!readyText.includes('\n')) return
         const error = readReady(readyText)
         if (error === undefined) settle(resolve)
-        else if (error !== 'nothing') settle(() => reject(error))
+        else settle(() => reject(error))
       })
+      child.on('error', (error) => settle(() => reject(failed(error.message, error))))
+      const gone = (code: number | null, signal: string | null): void => {
+        const why = errorText.trim() === '' ? `it ended at once (${signal ?? `exit ${code}`})` : errorText.trim()
+        settle(() => reject(failed(why)))
+      }
+      // Its word may still be in the pipe when it exits; after `close` there is no more of it.
+      child.on('exit', (code, signal) => setTimeout(() => gone(code, signal), 1_000).unref())
+      child.on('close', gone)
     })
   } finally {
     for (const pipe of pipes) pipe?.destroy()
@@ -120,12 +122,11 @@ async function runKeeper(options: StartOptions, agentEnvironment: Record<string,
 
 const readyMs = (options: StartOptions): number => options.readyMs ?? 15_000
 
-/** Undefined: the agent runs. 'nothing': the keeper said nothing, its exit will tell. */
-function readReady(text: string): LaunchError | 'nothing' | undefined {
-  const message = parseObject(text.trim())
-  if (!isObject(message)) return 'nothing'
-  if (message['ok'] === true) return undefined
-  const kind = launchErrorKinds.find((known) => known === message['kind']) ?? 'keeperFailed'
-  const words = message['message']
+/** Undefined: the agent runs. */
+function readReady(text: string): LaunchError | undefined {
+  const message = parseObject(text.slice(0, text.indexOf('\n')))
+  if (message?.['ok'] === true) return undefined
+  const kind = launchErrorKinds.find((known) => known === message?.['kind']) ?? 'keeperFailed'
+  const words = message?.['message']
   return new LaunchError(kind, typeof words === 'string' ? words : 'The keeper gave no reason.')
 }

@@ -23,7 +23,7 @@ export async function startAgent(
   const file = await checkProgram(launch.file, launch.cwd, environment['PATH'])
   let pipes: AgentPipes
   try {
-    pipes = openPipes(realpathSync(attemptDir), launch.input === 'open')
+    pipes = await openPipes(realpathSync(attemptDir), launch.input === 'open')
   } catch (cause) {
     throw new LaunchError('spawnFailed', `No pipes could be made for the agent in ${attemptDir}: ${words(cause)}`, {
       cause,

@@ -7,6 +7,7 @@ import { largestWireLine, longestSocketPath, WireReader, wireLine, wireVersions 
 import type { KeeperMessage, Offsets } from '../wire'
 
 const helloMs = 5_000
+const waitingBytesMax = 64 * 1024
 
 export interface HostEvents {
   /** A host was accepted: what it needs to begin. */
@@ -23,7 +24,8 @@ export class Hosts {
   #owner: Socket | undefined
   #epoch = -1
   #ringScheduled = false
-  #ringWhenDrained = false
+  #ringing = false
+  #ringAgain = false
   #early: Socket[] | undefined = []
 
   private constructor(
@@ -76,8 +78,10 @@ export class Hosts {
     })
   }
 
+  /** For the owner, if there is one and it reads. */
   tell(message: KeeperMessage): void {
-    this.#owner?.write(wireLine(message))
+    if (this.#owner !== undefined && (message.t === 'exit' || this.#owner.writableLength < waitingBytesMax))
+      this.#owner.write(wireLine(message))
   }
 
   close(): void {
@@ -90,11 +94,15 @@ export class Hosts {
   #ringNow(): void {
     const owner = this.#owner
     if (owner === undefined) return
-    if (owner.writableLength > 0) {
-      this.#ringWhenDrained = true
-      return
-    }
-    owner.write(wireLine({ t: 'grew', totals: this.events.totals() }))
+    // A host that does not read gets one notice, with the newest totals once it does.
+    this.#ringAgain = this.#ringing
+    if (this.#ringing) return
+    this.#ringing = true
+    owner.write(wireLine({ t: 'grew', totals: this.events.totals() }), () => {
+      if (this.#owner !== owner) return
+      this.#ringing = false
+      if (this.#ringAgain) this.#ringNow()
+    })
   }
 
   #greet(socket: Socket): void {
@@ -107,11 +115,6 @@ export class Hosts {
       if (this.#owner !== socket) return
       this.#owner = undefined
       this.events.left()
-    })
-    socket.on('drain', () => {
-      if (!this.#ringWhenDrained || this.#owner !== socket) return
-      this.#ringWhenDrained = false
-      this.#ringNow()
     })
     socket.on('data', (chunk: Buffer) => {
       const lines = reader.push(chunk)
@@ -150,7 +153,8 @@ export class Hosts {
     const former = this.#owner
     this.#epoch = epoch
     this.#owner = socket
-    this.#ringWhenDrained = false
+    this.#ringing = false
+    this.#ringAgain = false
     former?.end(wireLine({ t: 'fenced', epoch }))
     // A frozen host reads no farewell; its connection goes all the same.
     former?.destroySoon()

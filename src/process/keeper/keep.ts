@@ -1,6 +1,6 @@
 // The keeper's body: one call keeps one agent from its start to its acknowledged end. It holds the clock, the pipes and
 // the ladder; it decides nothing about what the agent says.
-import { closeSync, fstatSync, readdirSync, readFileSync } from 'node:fs'
+import { closeSync, fstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { attemptFiles, type AttemptFiles, type OutputSource } from '../attemptFiles'
 import { identityOf, signalProcess } from '../identity'
 import {
@@ -37,18 +37,34 @@ const exitSeenMs = 2_000
 /** A host that folds nothing for so long, with output waiting, no longer holds the agent up. */
 const stalledMs = 5_000
 const exitRetryMs = 1_000
+const concludeTries = 5
 
-/** Closes files that leaked in from the editor; they would reach the agent. Pipes and sockets do not leak. */
-export function closeLeakedFiles(): void {
+/**
+ * Closes what leaked in from the editor beyond `lastOwn`: files, and pipes of which only one end is here. They would stay
+ * open for as long as the agent runs, and some reach it. Node's own pipes have both their ends in this process.
+ */
+export function closeLeakedFiles(lastOwn: number): void {
   const folder = process.platform === 'linux' ? '/proc/self/fd' : '/dev/fd'
-  for (const name of readdirSync(folder)) {
-    const fd = Number(name)
-    if (!(fd > 2)) continue
+  const fds = readdirSync(folder)
+    .map(Number)
+    .filter((fd) => fd > lastOwn)
+  const links = new Map(fds.map((fd) => [fd, linkOf(`${folder}/${fd}`)]))
+  const ends = [...links.values()]
+  for (const [fd, link] of links) {
     try {
-      if (fstatSync(fd).isFile()) closeSync(fd)
+      const loosePipe = link.startsWith('pipe:') && ends.indexOf(link) === ends.lastIndexOf(link)
+      if (loosePipe || fstatSync(fd).isFile()) closeSync(fd)
     } catch {
       continue
     }
+  }
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return ''
   }
 }
 
@@ -144,7 +160,7 @@ class Keeper {
     if (agent === undefined) throw new Error('started without an agent')
     ready({ ok: true, keeper: this.self, agent: agent.identity })
     await this.#until(() => this.#concluding)
-    await this.#conclude(agent)
+    await this.#concludeForSure(agent)
     await this.#farewell()
     for (const tap of this.#taps) tap.close()
     this.#input?.close()
@@ -167,14 +183,17 @@ class Keeper {
     child.on('error', (error) => this.#control.note({ at: Date.now(), note: 'agent error', error: error.message }))
     child.on('exit', (code, signal) => {
       this.#exit = { code, signal }
-      // Reaped this instant: its number is still its own, so this look at its group can be trusted.
-      this.#tree?.scan()
-      this.#treeHeld = false
       this.#concluding = true
-      this.#wake()
+      try {
+        // Reaped this instant: its number is still its own, so this look at its group can be trusted.
+        this.#tree?.scan()
+      } finally {
+        this.#treeHeld = false
+        this.#wake()
+      }
     })
     this.#tree = new AgentTree(
-      { leader: identity, marker: this.launch.marker, pipes: [pipes.link] },
+      { leader: identity, marker: this.launch.marker, pipes: pipes.links },
       () => this.#treeHeld,
     )
     this.#input = new AgentInput(pipes.stdin, {
@@ -184,7 +203,7 @@ class Keeper {
     })
     this.#taps = [this.#openTap(pipes.stdout, this.#stores.stdout), this.#openTap(pipes.stderr, this.#stores.stderr)]
     const short = this.#secrets.filter((secret) => secret.value.length < shortestSecret).map((secret) => secret.name)
-    const record = { v: 1, ...identity, marker: this.launch.marker, pipes: pipes.link, startedAt: this.#startedAt }
+    const record = { v: 1, ...identity, marker: this.launch.marker, pipes: pipes.links[0], startedAt: this.#startedAt }
     try {
       writeAtomic(this.files.agent, `${JSON.stringify({ ...record, secretsTooShort: short })}\n`)
     } catch (error) {
@@ -334,6 +353,20 @@ class Keeper {
   #step(step: LadderStep['step']): void {
     this.#ladder.push({ step, afterMs: Math.round(performance.now() - this.#startedMono) })
     this.#control.note({ at: Date.now(), step })
+  }
+
+  /** An error in here (no file descriptors left, say) must not leave the tree alive: it is tried again, then thrown. */
+  async #concludeForSure(agent: StartedAgent): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        await this.#conclude(agent)
+        return
+      } catch (error) {
+        this.#control.note({ at: Date.now(), note: 'the end could not be brought about', error: words(error) })
+        if (tries === concludeTries) throw error
+        await this.#pause(exitRetryMs)
+      }
+    }
   }
 
   /** From the first word of an end to the record of it: exit, tree and pipes, each with its own deadline. */
