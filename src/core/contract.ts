@@ -384,7 +384,7 @@ export function hiddenExit(argv: readonly string[]): string | null {
   if (/(^|[^|>])\|(?!\|)/.test(bare) && !/pipefail/.test(script) && !options.includes('pipefail'))
     return 'a pipe reports only the exit of its last program; say `set -o pipefail` or use two checks'
   if (/\|\|\s*(true|:|exit\s+0|echo)/.test(bare)) return 'the exit of a failing part is thrown away by `||`'
-  const parts = bare.split(/[;\n]|(?<!&)&(?!&)/).filter((part) => part.trim() !== '')
+  const parts = bare.split(/[;\n]|(?<!&)&(?!&)/).filter((part) => !/^\s*(set\s.*|export\s.*|\w+=\S*)?\s*$/.test(part))
   const strict = /(^|[;\s])set\s+-[a-z]*e/.test(bare) || options.some((word) => /^-[a-z]*e/.test(word))
   if (parts.length > 1 && !strict && !/\b(if|for|while|case)\b/.test(bare))
     return 'only the exit of its last part counts; join the parts with `&&`, say `set -e`, or use several checks'

@@ -66,6 +66,7 @@ export function judge(contract: Contract, findings: Findings, situation: Situati
   }
   if (findings.report.kind === 'parsed' && findings.report.extracted)
     notes.push('extracted: the report was restructured by another model; nothing in it is evidence')
+  if (findings.report.kind === 'unreadable') notes.push(`the report could not be read: ${findings.report.complaint}`)
   if (situation.claimed === 'failure') notes.push('the agent itself reported a failure')
   if (findings.tree === 'changed') {
     notes.push('files changed while the checks ran; verify again when nothing writes to the worktree')

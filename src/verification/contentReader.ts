@@ -9,6 +9,9 @@ import type { Limits } from './world'
 /** Up to here searching and parsing take a few milliseconds at most. */
 const SMALL_BYTES = 128 * 1024
 
+/** For loading the worker's file on a machine that has much else to do. */
+const START_MS = 30_000
+
 export class ContentReader {
   private worker: Worker | undefined
   private busy: Promise<unknown> = Promise.resolve()
@@ -35,18 +38,18 @@ export class ContentReader {
     this.worker = undefined
   }
 
-  private askWorker(ask: Ask): Promise<Finding> {
-    if (this.disposed) return Promise.resolve(unknown('verification was ended'))
+  private async askWorker(ask: Ask): Promise<Finding> {
     const { name } = ask.subject
+    let worker: Worker
+    try {
+      worker = this.worker ?? (await this.start())
+    } catch (error) {
+      return unknown(`${name} could not be judged: ${(error as Error).message}`)
+    }
     return new Promise((resolve) => {
-      const worker = (this.worker ??= new Worker(this.workerFile, {
-        env: {},
-        stdin: false,
-        resourceLimits: { maxOldGenerationSizeMb: this.limits.workerMemoryMb, stackSizeMb: 4 },
-      }))
       const settle = (finding: Finding, keep: boolean): void => {
         clearTimeout(timer)
-        worker.removeAllListeners()
+        forget(worker)
         // What it still has to say when it has been given up is of no interest.
         worker.on('error', () => undefined)
         if (!keep) {
@@ -61,15 +64,13 @@ export class ContentReader {
       }, this.limits.contentMs)
       worker.once('message', (finding: Finding) => settle(finding, true))
       worker.once('error', (error: NodeJS.ErrnoException) => {
+        const limit = bytes(this.limits.workerMemoryMb * 1024 * 1024)
         if (error.code === 'ERR_WORKER_OUT_OF_MEMORY')
-          settle(
-            hostile(`reading ${name} needs more memory than ${bytes(this.limits.workerMemoryMb * 1024 * 1024)}`),
-            false,
-          )
+          settle(hostile(`reading ${name} needs more memory than ${limit}`), false)
         else settle(unknown(`${name} could not be judged: ${error.message}`), false)
       })
       worker.once('exit', (code) =>
-        settle(unknown(`${name} could not be judged: the worker ended with ${code}`), false),
+        settle(unknown(`${name} could not be judged: its reader ended with ${code}`), false),
       )
       const { subject } = ask
       if ('bytes' in subject && subject.bytes.byteLength === subject.bytes.buffer.byteLength)
@@ -77,6 +78,38 @@ export class ContentReader {
       else worker.postMessage(ask)
     })
   }
+
+  private start(): Promise<Worker> {
+    if (this.disposed) return Promise.reject(new Error('verification was ended'))
+    const worker = new Worker(this.workerFile, {
+      env: {},
+      stdin: false,
+      resourceLimits: { maxOldGenerationSizeMb: this.limits.workerMemoryMb, stackSizeMb: 4 },
+    })
+    this.worker = worker
+    const fail = (reject: (error: Error) => void, words: string): void => {
+      forget(worker)
+      worker.on('error', () => undefined)
+      this.worker = undefined
+      void worker.terminate()
+      reject(new Error(words))
+    }
+    let timer: ReturnType<typeof setTimeout> | undefined
+    return new Promise<Worker>((resolve, reject) => {
+      timer = setTimeout(() => fail(reject, `its reader did not start within ${START_MS / 1000} s`), START_MS)
+      worker.once('message', () => {
+        forget(worker)
+        resolve(worker)
+      })
+      worker.once('error', (error) => fail(reject, `its reader could not start: ${error.message}`))
+      worker.once('exit', (code) => fail(reject, `its reader ended with ${code}`))
+    }).finally(() => clearTimeout(timer))
+  }
+}
+
+/** Only our own listeners: without the worker's internal ones it would never tell anything again. */
+function forget(worker: Worker): void {
+  for (const event of ['message', 'error', 'exit']) worker.removeAllListeners(event)
 }
 
 function isSimple(question: Question): boolean {

@@ -8,6 +8,8 @@ export interface Ask {
   readonly subject: Subject
 }
 
+// Loading the validators takes a while; no question's time starts before they are there.
+parentPort?.postMessage('ready')
 parentPort?.on('message', ({ question, subject }: Ask) => {
   parentPort?.postMessage(judgeContent(question, subject))
 })

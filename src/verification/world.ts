@@ -39,8 +39,8 @@ export interface World {
   /** A hash over the content of all tracked files and of these further paths (absent ones too). */
   treeHash(paths: readonly string[]): Promise<string>
   /**
-   * Paths that differ from the base commit: committed, staged, unstaged, and untracked unless the worktree's own
-   * .gitignore files say otherwise. Renames are both paths. Index flags (assume-unchanged, skip-worktree) hide nothing.
+   * Paths that differ from the base commit, in the last commit or in the worktree, and untracked ones unless the
+   * worktree's own .gitignore files say otherwise. Renames are both paths. All of them: a list that was cut rejects. Index flags (assume-unchanged, skip-worktree) hide nothing.
    */
   changedFiles(): Promise<readonly string[]>
   /** Commits beyond the base, and the paths that no commit holds. */

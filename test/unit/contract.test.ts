@@ -288,6 +288,8 @@ describe('a command whose exit hides another', () => {
     [true, 'sh', '-c', 'npm test\necho done'],
     [true, 'sh', '-c', 'npm test & echo started'],
     [false, 'bash', '-c', 'set -o pipefail; set -e; npm test | tail -5'],
+    [false, 'bash', '-c', 'set -o pipefail; export A=1; B=2; npm test | tail -5'],
+    [true, 'bash', '-c', 'set -o pipefail; cd x; npm test | tail -5'],
     [false, 'bash', '-o', 'pipefail', '-c', 'npm test | tail -5'],
     [false, 'sh', '-c', 'npm ci && npm test'],
     [false, 'sh', '-ec', 'npm ci; npm test'],

@@ -117,10 +117,11 @@ export class Worktree {
         const tracked = lines(
           await git(this.path, ['diff', '-z', '--name-only', '--no-renames', '--no-ext-diff', this.base], index),
         )
+        const committed = lines(await git(this.path, ['diff', '-z', '--name-only', '--no-renames', this.base, 'HEAD']))
         const untracked = lines(
           await git(this.path, ['ls-files', '-z', '--others', '--exclude-per-directory=.gitignore'], index),
         )
-        return [...new Set([...tracked, ...untracked])].sort()
+        return [...new Set([...tracked, ...committed, ...untracked])].sort()
       },
       committed: async () => {
         const index = { GIT_INDEX_FILE: join(this.folder, 'index') }
@@ -168,7 +169,7 @@ export class Worktree {
         askAgain: asked.cannotAsk === undefined ? { possible: true } : { possible: false, why: asked.cannotAsk },
       },
       world: { ...this.world(), ...asked.world },
-      limits: { contentMs: 2_000, ...asked.limits },
+      limits: { contentMs: 1_500, ...asked.limits },
       workerFile,
       ...(asked.signal === undefined ? {} : { signal: asked.signal }),
     })

@@ -204,7 +204,13 @@ describe('the decision tree', () => {
       'failed partial (not asked again: it was called off)',
     ],
     ['out of scope', { checks: [outside] }, {}, {}, 'failed escalate'],
-    ['out of scope with an unreadable report', { report: unreadable, checks: [outside] }, {}, {}, 'failed escalate'],
+    [
+      'out of scope with an unreadable report',
+      { report: unreadable, checks: [outside] },
+      {},
+      {},
+      'failed escalate (the report could not be read: Unexpected token)',
+    ],
     ['out of scope, stopped by a person', { checks: [outside] }, { phase: 'CANCELLED' }, {}, 'failed partial'],
     [
       'a failing and an undecided check',
