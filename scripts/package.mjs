@@ -19,9 +19,13 @@ export function packageExtension() {
   const vsix = vsixPath()
   const vsce = path.join(repository, 'node_modules/@vscode/vsce/vsce')
   // Everything is bundled, so no node_modules go along.
-  run(process.execPath, [vsce, 'package', '--no-dependencies', '--allow-missing-repository', '--out', vsix], {
-    cwd: repository,
-  })
+  run(
+    process.execPath,
+    [vsce, 'package', '--no-dependencies', '--allow-missing-repository', '--no-rewrite-relative-links', '--out', vsix],
+    {
+      cwd: repository,
+    },
+  )
   return vsix
 }
 

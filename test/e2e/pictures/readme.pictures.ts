@@ -1,11 +1,11 @@
-// Takes the pictures of the README in a real VS Code: `npm run screenshots` writes them to media/pictures.
+// Takes the pictures of the README in a real VS Code: `npm run screenshots` writes them to docs/pictures.
 import { mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import path from 'node:path'
 import { vscodeTest } from '../harness/vscodeTest.js'
 import type { Workbench } from '../harness/workbench.js'
 
-const folder = fileURLToPath(new URL('../../../media/pictures', import.meta.url))
+const folder = fileURLToPath(new URL('../../../docs/pictures', import.meta.url))
 const test = vscodeTest()
 
 /** The window as it stands, in a dark and a light theme. */
