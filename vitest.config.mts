@@ -2,6 +2,7 @@ import { defineConfig } from 'vitest/config'
 
 // unit: pure rooms, no process, no disk beyond a temporary folder. process: real keepers, real children, real git.
 // host: mocha suites inside a real extension host. e2e: a real VS Code in a real browser, the extension as packed.
+// agents: the real agents at their pinned versions against loopback model servers.
 export default defineConfig({
   test: {
     projects: [
@@ -34,6 +35,17 @@ export default defineConfig({
           hookTimeout: 120_000,
           expect: { poll: { timeout: 30_000 } },
           globalSetup: ['test/e2e/harness/globalSetup.ts'],
+          maxWorkers: 2,
+        },
+      },
+      {
+        test: {
+          name: 'agents',
+          sequence: { groupOrder: 5 },
+          include: ['test/agents/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          globalSetup: ['test/agents/globalSetup.ts'],
           maxWorkers: 2,
         },
       },

@@ -1,6 +1,7 @@
-// `npm test`: every check from nothing, in order: system programs, npm packages, lint, types, build, and the four test
-// suites. Every step runs even when an earlier one failed. The last line is `N passed, N failed`, over all suites, with
-// each failed check that is not a suite counted as one failure. Under CI a skipped test is a failure too.
+// `npm test`: every check from nothing, in order: system programs, npm packages, lint, types, build, and the five test
+// suites; `agents` installs the real agents it runs. Every step runs even when an earlier one failed. The last line is
+// `N passed, N failed`, over all suites, with each failed check that is not a suite counted as one failure. Under CI a
+// skipped test is a failure too.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
@@ -8,7 +9,7 @@ import { Refusal, main, needNodeModules, needPlatform, needPrograms, repository,
 import { checkOutcome, closing, suiteOutcome } from './testReport.mjs'
 
 const checks = ['lint', 'typecheck', 'build']
-const suites = ['unit', 'process', 'host', 'e2e']
+const suites = ['unit', 'process', 'agents', 'host', 'e2e']
 
 await main(async () => {
   const started = Date.now()

@@ -50,6 +50,10 @@ export interface ConversationStart {
   readonly effort?: string
   readonly autonomy: Autonomy
   readonly allowedTools?: readonly string[]
+  /** The files an agent named in `projectRules`, as found at the child's base; absent when there are none. */
+  readonly projectRules?: readonly { readonly path: string; readonly text: string }[]
+  /** What the vendor's session has cost before this attempt, where known; US dollars. */
+  readonly sessionCostUsd?: number
   /** JSON Schema of the object the contract wants back, if any. */
   readonly outputSchema?: unknown
   /** Abilities as probed on the installed version. */
@@ -112,5 +116,9 @@ export interface Agent {
   /** What it can do at best; a probe may say less. */
   readonly abilities: Abilities
   readonly probe: Probe
+  /** Files of rules its users keep in repositories, which it must be handed because it is not let read the rest there. */
+  readonly projectRules?: readonly string[]
+  /** Why it cannot be limited to these tools, or null. Absent: it cannot be limited at all. */
+  toolsProblem?(allowed: readonly string[]): string | null
   converse(start: ConversationStart): Conversation
 }

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import type { Answer, SteerMode } from '../core/events'
 import type { AgentSignal } from '../core/signals'
 import type { Abilities, Agent, AgentLaunch, Conversation, ConversationStart } from './agent'
+import { noise, objectIn, trimmedLine } from './jsonLine'
 import { variableNames } from './settings'
 
 /** Files of the control folder: each has one writer, Coxswain, and is append-only. */
@@ -12,12 +13,6 @@ export const promptQueueFile = 'prompt-queue.jsonl'
 export const answersFile = 'answers.jsonl'
 export const controlFile = 'control.jsonl'
 
-/** Longer lines are noise: no honest line of this protocol comes near (UTF-16 units). */
-const maxLineLength = 8 * 1024 * 1024
-/** What is kept of a line that was not understood (UTF-16 units). */
-const maxNoiseLength = 2_000
-/** Values nested deeper than this are noise: whoever walks them later may recurse. */
-const maxDepth = 64
 /** The end of a plain program's output that stands as its report (UTF-16 units). */
 const maxSummaryLength = 32_000
 /** Between {"op":"cancel"} and SIGINT: time for a child that looks between its steps. */
@@ -185,7 +180,7 @@ class CommandLineConversation implements Conversation {
     // Nothing is parsed on stderr: it is for people, e.g. a traceback, shown dimmed where it happened.
     if (source === 'stderr') return line.trim() === '' ? [] : [noise(line)]
     if (!this.lines) return this.readText(line)
-    const text = line.replace(/^\uFEFF/, '').trim()
+    const text = trimmedLine(line)
     if (text === '') return []
     const parsed = parseLine(text)
     if (parsed === undefined) return [noise(text)]
@@ -326,39 +321,11 @@ function answerFields(answer: Answer): Record<string, unknown> {
 }
 
 function parseLine(text: string): Line | undefined {
-  if (text.length > maxLineLength || !text.startsWith('{')) return undefined
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return undefined
-  }
-  if (deeperThan(value, maxDepth)) return undefined
-  const parsed = lineSchema.safeParse(value)
+  const parsed = lineSchema.safeParse(objectIn(text))
   return parsed.success ? parsed.data : undefined
-}
-
-/** Walks level by level, so depth costs no stack. */
-function deeperThan(value: unknown, limit: number): boolean {
-  let level: unknown[] = [value]
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > limit) return true
-    const next: unknown[] = []
-    for (const item of level) {
-      if (item === null || typeof item !== 'object') continue
-      for (const inner of Object.values(item)) if (inner !== null && typeof inner === 'object') next.push(inner)
-    }
-    level = next
-  }
-  return false
 }
 
 function asText(output: unknown): string {
   if (output === undefined || output === null) return ''
   return typeof output === 'string' ? output : JSON.stringify(output)
-}
-
-function noise(text: string): AgentSignal {
-  if (text.length <= maxNoiseLength) return { kind: 'noise', text }
-  return { kind: 'noise', text: `${text.slice(0, maxNoiseLength)}… (${text.length - maxNoiseLength} more characters)` }
 }

@@ -2,6 +2,7 @@
 // file; everybody else asks an Agent what it can do and never which one it is.
 import { z } from 'zod'
 import type { Agent } from './agent'
+import { claudeAgent, claudeSettings } from './claude'
 import { commandLineAgent, commandLineSettings } from './commandLine'
 import { demoAgent, demoSettings, type Bundled } from './demo'
 import { issuesInWords, readSettings, type SettingsReading } from './settings'
@@ -43,12 +44,14 @@ function kindOf<T extends Record<string, unknown>>(
 
 const kinds: Readonly<Record<string, Kind>> = {
   commandLine: kindOf('commandLine', commandLineSettings, commandLineAgent),
+  claude: kindOf('claude', claudeSettings, claudeAgent),
   demo: kindOf('demo', demoSettings, (id, _settings, bundled) => demoAgent(id, bundled)),
 }
 
 /** Ids that need no entry in anybody's settings. An entry under such an id takes its place. */
 const builtIn: AgentsSettings = {
   demo: { kind: 'demo' },
+  claude: { kind: 'claude' },
 }
 
 const agentIdSchema = z

@@ -59,7 +59,6 @@ export interface AddRequest {
 }
 
 const addTries = 4
-const fullHash = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/
 
 /**
  * Adds a worktree for a child. Answers the worktree, complete, or a problem after which no branch and no folder of this
@@ -67,7 +66,9 @@ const fullHash = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/
  */
 export async function addWorktree(git: Git, request: AddRequest): Promise<Worktree | Problem> {
   try {
-    return await git.write(request.repository.commonDir, () => add(git, request))
+    const base = await resolveBase(git, request)
+    if (base.kind === 'problem') return base
+    return await git.write(request.repository.commonDir, () => add(git, request, base))
   } catch (failure) {
     if (failure instanceof GitFailure) return gitProblem(failure, 'make a worktree for this child')
     throw failure
@@ -84,11 +85,15 @@ async function resolveBase(git: Git, { repository, base }: AddRequest): Promise<
   const wanted = base?.trim()
   if (wanted === undefined || wanted === '' || wanted === 'HEAD') {
     // Asked anew: the branch may have moved since the repository was looked at.
-    const commit = await revision(git, repository, 'HEAD')
-    if (commit === null) return problem('bad-base', `The current commit of ${repository.topLevel} cannot be read.`)
-    const head = (await readSmallFile(join(repository.gitDir, 'HEAD')))?.toString('utf8').trimEnd()
-    const branch = /^ref: refs\/heads\/(?!\.invalid$)(.+)$/.exec(head ?? '')?.[1]
-    return { kind: 'base', commit, label: branch ?? commit.slice(0, 10) }
+    const head = await revision(git, repository, 'HEAD')
+    if (head === null) return problem('bad-base', `The current commit of ${repository.topLevel} cannot be read.`)
+    const branch = await git.run({
+      cwd: repository.topLevel,
+      args: ['symbolic-ref', '--quiet', '--short', 'HEAD'],
+      exits: [1],
+    })
+    const name = branch.stdout.toString('utf8').trimEnd()
+    return { kind: 'base', commit: head, label: branch.exitCode === 0 ? name : head.slice(0, 10) }
   }
   const shown = wanted.replace(/[^\x21-\x7e\u00a1-\uffff ]/g, '?').slice(0, 80)
   const unusable = problem('bad-base', `"${shown}" is not a branch, tag or commit of ${repository.topLevel}.`)
@@ -106,7 +111,7 @@ async function revision(git: Git, { topLevel }: Repository, name: string): Promi
     exits: [1, 128],
   })
   const text = stdout.toString('utf8').trimEnd()
-  return exitCode === 0 && fullHash.test(text) ? text : null
+  return exitCode === 0 && /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/.test(text) ? text : null
 }
 
 interface Place {
@@ -115,10 +120,9 @@ interface Place {
   readonly note: Note | null
 }
 
-async function add(git: Git, request: AddRequest): Promise<Worktree | Problem> {
+async function add(git: Git, request: AddRequest, base: Base): Promise<Worktree | Problem> {
   const { repository } = request
-  const [base, settings] = await Promise.all([resolveBase(git, request), readSettings(git, repository.topLevel)])
-  if (base.kind === 'problem') return base
+  const settings = await readSettings(git, repository.topLevel)
   const place = await reservePlace(git, request)
   if ('kind' in place) return place
 

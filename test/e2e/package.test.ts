@@ -11,7 +11,6 @@ const content = [
   'extension/LICENSE.txt',
   'extension/changelog.md',
   'extension/dist/cli.js',
-  'extension/dist/contentWorker.js',
   'extension/dist/demoAgent.js',
   'extension/dist/extension.js',
   'extension/dist/keeper.js',

@@ -1,4 +1,3 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import * as fs from 'node:fs'
 import * as os from 'node:os'
 import * as path from 'node:path'
@@ -7,160 +6,7 @@ import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { commandLineAgent } from '../../src/agents/commandLine'
 import { demoAgent } from '../../src/agents/demo'
 import { contractPrompt, readContract } from '../../src/core/contract'
-import type { Agent, Conversation } from '../../src/agents/agent'
-import type { AgentSignal, Outgoing } from '../../src/core/signals'
-import { start } from '../unit/agents/start'
-
-/** A repository of its own, a control folder beside it, and one agent process at a time whose signals are collected. */
-class Room {
-  readonly folder = fs.mkdtempSync(path.join(os.tmpdir(), 'coxswain-demo-'))
-  readonly repo = path.join(this.folder, 'repo')
-  readonly sessions = path.join(this.folder, 'sessions')
-  readonly signals: AgentSignal[] = []
-  private attempt = 0
-  private process: ChildProcess | undefined
-  private conversation: Conversation | undefined
-  private controlDir = ''
-  private news: (() => void)[] = []
-  private ended: { code: number | null; signal: string | null } | undefined
-
-  constructor(private readonly agent: Agent) {
-    fs.mkdirSync(path.join(this.repo, 'src'), { recursive: true })
-    fs.writeFileSync(path.join(this.repo, 'README.md'), '# Sample\n\nA small repository.\n')
-    fs.writeFileSync(path.join(this.repo, 'src', 'index.js'), 'console.log(1)\n')
-    this.git('init', '-q', '-b', 'main')
-    this.git('add', '.')
-    this.git('-c', 'user.name=Test', '-c', 'user.email=test@example.invalid', 'commit', '-qm', 'First')
-  }
-
-  start(prompt: string, over: { resume?: boolean } = {}): void {
-    this.attempt++
-    this.signals.length = 0
-    this.ended = undefined
-    this.controlDir = path.join(this.folder, `attempt-${this.attempt}`, 'control')
-    fs.mkdirSync(this.controlDir, { recursive: true })
-    const conversation = this.agent.converse(
-      start({
-        prompt,
-        attempt: this.attempt,
-        resume: over.resume ?? false,
-        cwd: this.repo,
-        promptFile: path.join(this.folder, `attempt-${this.attempt}`, 'prompt.txt'),
-        controlDir: this.controlDir,
-      }),
-    )
-    this.conversation = conversation
-    const { launch } = conversation
-    for (const [file, content] of Object.entries(launch.files)) fs.writeFileSync(file, content, { mode: 0o600 })
-    const child = spawn(launch.file, launch.args, {
-      cwd: this.repo,
-      env: {
-        PATH: process.env['PATH'],
-        HOME: this.folder,
-        COXSWAIN_DEMO_PACE_MS: '0',
-        ...launch.env,
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    this.process = child
-    for (const source of ['stdout', 'stderr'] as const) {
-      let rest = ''
-      child[source].setEncoding('utf8').on('data', (chunk: string) => {
-        const lines = (rest + chunk).split('\n')
-        rest = lines.pop() ?? ''
-        for (const line of lines) this.signals.push(...conversation.read(source, line))
-        this.wake()
-      })
-    }
-    child.on('close', (code, signal) => {
-      this.ended = { code, signal }
-      this.wake()
-    })
-  }
-
-  /** A steer that stands in the queue before the first attempt begins. */
-  queueEarly(lines: string): void {
-    const controlDir = path.join(this.folder, 'attempt-1', 'control')
-    fs.mkdirSync(controlDir, { recursive: true })
-    fs.writeFileSync(path.join(controlDir, 'prompt-queue.jsonl'), lines)
-  }
-
-  steer(id: string, text: string): void {
-    this.put(this.conversation!.steer!.write({ id, text, queuedAt: new Date().toISOString() }))
-  }
-
-  answer(requestId: string, text: string): void {
-    this.put(this.conversation!.answer!(requestId, { kind: 'text', text }))
-  }
-
-  cancel(): void {
-    this.put(this.conversation!.softEnd!.write())
-  }
-
-  kill(signal: NodeJS.Signals): void {
-    this.process!.kill(signal)
-  }
-
-  private put(frames: readonly Outgoing[]): void {
-    for (const frame of frames)
-      if (frame.to === 'controlFile') fs.appendFileSync(path.join(this.controlDir, frame.name), `${frame.line}\n`)
-  }
-
-  async until(what: string, test: (signal: AgentSignal) => boolean): Promise<AgentSignal> {
-    for (;;) {
-      const found = this.signals.find(test)
-      if (found) return found
-      if (this.ended) throw new Error(`ended without ${what}: ${this.told().join('\n')}`)
-      await new Promise<void>((resolve) => this.news.push(resolve))
-    }
-  }
-
-  async end(): Promise<{ code: number | null; signal: string | null }> {
-    while (!this.ended) await new Promise<void>((resolve) => this.news.push(resolve))
-    return this.ended
-  }
-
-  private wake(): void {
-    for (const one of this.news.splice(0)) one()
-  }
-
-  git(...args: string[]): string {
-    return execFileSync('git', args, { cwd: this.repo, encoding: 'utf8', env: { ...process.env, HOME: this.folder } })
-  }
-
-  file(name: string): string {
-    return fs.readFileSync(path.join(this.repo, name), 'utf8')
-  }
-
-  /** Signals in short, one a line. */
-  told(): string[] {
-    return this.signals.map((signal) => {
-      switch (signal.kind) {
-        case 'toolStarted':
-          return `tool ${signal.name} ${JSON.stringify(signal.input)}`
-        case 'toolEnded':
-          return signal.isError ? `  failed: ${signal.output}` : '  done'
-        case 'steerTaken':
-          return `steer taken ${signal.steerId}`
-        case 'result':
-          return `result ${signal.ok} ${JSON.stringify(signal.output ?? null)}`
-        case 'text':
-        case 'noise':
-          return `${signal.kind} ${signal.text}`
-        case 'asked':
-          return `asked ${signal.requestId}`
-        default:
-          return signal.kind
-      }
-    })
-  }
-
-  async dispose(): Promise<void> {
-    if (this.process && !this.ended) this.process.kill('SIGKILL')
-    if (this.process) await this.end()
-    fs.rmSync(this.folder, { recursive: true, force: true })
-  }
-}
+import { Room } from '../agents/room'
 
 const script = (...steps: unknown[]) => `Follow this.\n\`\`\`demo\n${JSON.stringify(steps)}\n\`\`\`\n`
 const bundle = fs.mkdtempSync(path.join(os.tmpdir(), 'coxswain-demo-bundle-'))
@@ -189,6 +35,7 @@ function demoRoom(): Room {
       demoScript,
       demoSessions: path.join(bundle, `sessions-${++rooms}`),
     }),
+    { COXSWAIN_DEMO_PACE_MS: '0' },
   )
   return room
 }
@@ -307,7 +154,7 @@ describe('steering the demo agent', () => {
     demoRoom().start('Ask me first, then write a tour.')
     await room.until('the question', (signal) => signal.kind === 'asked')
     room.steer('st-1', 'Write GUIDE.md instead of docs/tour.md.')
-    room.answer('q1-1', 'As you like.')
+    room.answer('q1-1', { kind: 'text', text: 'As you like.' })
     await room.end()
     expect(room.git('ls-files').trim().split('\n')).toEqual(['GUIDE.md', 'README.md', 'src/index.js'])
     expect(room.file('GUIDE.md')).toContain('## Where to start')
@@ -338,7 +185,7 @@ describe('questions of the demo agent', () => {
         options: ['docs/tour.md', 'TOUR.md'],
       },
     })
-    room.answer('q1-1', 'TOUR.md')
+    room.answer('q1-1', { kind: 'text', text: 'TOUR.md' })
     await room.end()
     expect(room.git('ls-files').trim().split('\n')).toEqual(['README.md', 'TOUR.md', 'src/index.js'])
   })

@@ -6,7 +6,7 @@ import path from 'node:path'
 /** A repository on disk: its folder, and git run inside it (returns what git printed, trimmed). */
 export interface Repository {
   readonly folder: string
-  readonly git: (...args: string[]) => string
+  git(...args: string[]): string
 }
 
 /** The files of a repository by relative path. */

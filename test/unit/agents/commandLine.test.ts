@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { commandLineAgent, commandLineSettings, type CommandLineSettings } from '../../../src/agents/commandLine'
+import { seededRandom } from './random'
 import { start } from './start'
 
 const agent = (over: Partial<CommandLineSettings> = {}) =>
@@ -141,7 +142,7 @@ describe('protocol lines', () => {
   })
 
   it('keeps over-long and absurdly deep lines as bounded noise', () => {
-    const long = `{"type":"text","text":"${'x'.repeat(8 * 1024 * 1024)}"}`
+    const long = `{"type":"text","text":"${'x'.repeat(16 * 1024 * 1024)}"}`
     const deep = `{"type":"tool_started","id":"t","input":${'['.repeat(100_000)}${']'.repeat(100_000)}}`
     const wide = `{"type":"tool_started","id":"t","input":${'{"a":'.repeat(200)}1${'}'.repeat(200)}}`
     const signals = [long, deep, wide].flatMap((line) => talk().read('stdout', line))
@@ -338,14 +339,3 @@ describe('settings', () => {
     expect(commandLineSettings.parse(fullest)).toEqual(fullest)
   })
 })
-
-/** mulberry32: the same sequence every run. */
-function seededRandom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}

@@ -43,9 +43,9 @@ describe('the agents settings', () => {
         "The agents settings cannot be used: must be an object: { "<agent id>": { "kind": …, …settings } }.",
         "The agents settings cannot be used: "a b" as an agent id must be letters, digits, ".", "_" or "-", at most 64 of them.",
         "The agents settings cannot be used: "x": must be an object with a "kind".",
-        "The agents settings cannot be used: "x.kind": must be one of "commandLine", "demo".",
-        "Agent "x" is of kind "gpt9", which this version of Coxswain does not know. Known kinds: "commandLine", "demo".",
-        "Agent "x" is of kind "constructor", which this version of Coxswain does not know. Known kinds: "commandLine", "demo".",
+        "The agents settings cannot be used: "x.kind": must be one of "commandLine", "claude", "demo".",
+        "Agent "x" is of kind "gpt9", which this version of Coxswain does not know. Known kinds: "commandLine", "claude", "demo".",
+        "Agent "x" is of kind "constructor", which this version of Coxswain does not know. Known kinds: "commandLine", "claude", "demo".",
         "The settings of agent "x" cannot be used: "command": must be a list of words: the program, then its arguments.",
         "The settings of agent "x" cannot be used: "command": must be a list of words: the program, then its arguments.",
         "The settings of agent "x" cannot be used: "command": must name a program.",
@@ -65,7 +65,7 @@ describe('the agents settings', () => {
   it('are accepted whole and leave the built-in agents known', () => {
     const reading = readAgentsSettings(mine)
     expect(reading).toEqual({ ok: true, settings: mine })
-    expect(agentIds(mine)).toEqual(['demo', 'mine'])
+    expect(agentIds(mine)).toEqual(['demo', 'claude', 'mine'])
   })
 })
 
@@ -87,7 +87,7 @@ describe('resolving an agent', () => {
     expect(['claud', '__proto__', ''].map((id) => resolveAgent(id, mine, bundled))).toEqual(
       ['claud', '__proto__', ''].map((id) => ({
         ok: false,
-        refusal: `There is no agent "${id}". Known agents: "demo", "mine". Add one to the agents settings, or pick one of these.`,
+        refusal: `There is no agent "${id}". Known agents: "demo", "claude", "mine". Add one to the agents settings, or pick one of these.`,
       })),
     )
   })
@@ -96,7 +96,7 @@ describe('resolving an agent', () => {
     expect(resolveRecipe({ agent: 'old', kind: 'telepathy', settings: {} }, bundled)).toEqual({
       ok: false,
       refusal:
-        'Agent "old" is of kind "telepathy", which this version of Coxswain does not know. Known kinds: "commandLine", "demo".',
+        'Agent "old" is of kind "telepathy", which this version of Coxswain does not know. Known kinds: "commandLine", "claude", "demo".',
     })
   })
 

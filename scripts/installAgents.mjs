@@ -1,0 +1,42 @@
+// `npm run agents:install`: the real agents that tests run against, each at its pinned version, into an ignored folder
+// (`COXSWAIN_AGENTS_DIR`, else .agents). What is there already at that version is left alone.
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { spawn } from 'node:child_process'
+import { repository } from './system.mjs'
+
+/** Exact versions: an unpinned install on Node 20 silently takes an older Claude Code. */
+const agents = [{ folder: 'claude', name: '@anthropic-ai/claude-code', version: '2.1.332', megabytes: 402 }]
+
+export const agentsFolder = path.resolve(process.env.COXSWAIN_AGENTS_DIR ?? path.join(repository, '.agents'))
+
+/** Installs what is missing; rejects with the failing command. */
+export async function installAgents() {
+  for (const { folder, name, version, megabytes } of agents) {
+    const prefix = path.join(agentsFolder, folder)
+    const manifest = path.join(prefix, 'node_modules', name, 'package.json')
+    if (existsSync(manifest) && JSON.parse(readFileSync(manifest, 'utf8')).version === version) continue
+    console.log(`Installing ${name}@${version} (${megabytes} MB) into ${prefix}`)
+    mkdirSync(prefix, { recursive: true })
+    await run('npm', [
+      ...['install', '--prefix', prefix, '--no-save', '--no-audit', '--no-fund', '--loglevel', 'error'],
+      `${name}@${version}`,
+    ])
+  }
+}
+
+/**
+ * @param {string} file
+ * @param {string[]} args
+ */
+function run(file, args) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(file, args, { stdio: 'inherit' })
+    child.once('error', reject)
+    child.once('exit', (code) =>
+      code === 0 ? resolve(undefined) : reject(new Error(`${file} ${args.join(' ')} failed with ${code}`)),
+    )
+  })
+}
+
+if (process.argv[1] === import.meta.filename) await installAgents()

@@ -1,0 +1,729 @@
+// Claude Code as an agent: `claude -p` with stream-json both ways, measured on 2.1.197 and 2.1.332. A steer is a user
+// message with our own uuid; its receipts are the CLI's lifecycle events and replays of that uuid, never its words. Nothing
+// here writes into the worktree, and a repository's own hooks and settings stay switched off unless a person allows them.
+import { z } from 'zod'
+import type { Answer, Autonomy } from '../core/events'
+import type { AgentSignal, Outgoing } from '../core/signals'
+import type { Agent, AgentLaunch, Conversation, ConversationStart, ProbeReading, SteerFrame } from './agent'
+import { noise, objectIn, trimmedLine } from './jsonLine'
+import { variableNames } from './settings'
+
+/** Flags the conversation depends on; a person's extra arguments must not touch them. */
+const ownFlags = [
+  ...['-p', '--print', '--input-format', '--output-format', '--verbose', '--replay-user-messages', '--session-id'],
+  ...['--resume', '-r', '--continue', '-c', '--fork-session', '--permission-prompt-tool', '--permission-mode'],
+  ...['--setting-sources', '--tools', '--allowedTools', '--allowed-tools', '--json-schema', '--worktree', '-w'],
+  ...['--dangerously-skip-permissions', '--model', '--effort', '--max-turns', '--max-budget-usd', '--bg'],
+]
+
+export const claudeSettings = z.strictObject({
+  /** Absolute path or a bare name; default: `claude` on PATH. */
+  executable: z
+    .string()
+    .min(1)
+    .refine((file) => file.startsWith('/') || !/[/~]/.test(file), 'must be an absolute path or a bare program name')
+    .optional(),
+  /** Further arguments, e.g. `--mcp-config`; not those the conversation depends on. */
+  arguments: z
+    .array(z.string())
+    .refine((args) => args.every((arg) => !ownFlags.includes(arg.split('=')[0] ?? '')), {
+      error: (issue) =>
+        `${(issue.input as string[]).find((arg) => ownFlags.includes(arg.split('=')[0] ?? '')) ?? ''} is set by Coxswain`,
+    })
+    .optional(),
+  environment: variableNames.optional(),
+  secrets: variableNames.optional(),
+  model: z.string().min(1).optional(),
+  effort: z.string().min(1).optional(),
+  /** Per user message. 0 would mean no limit at all to the CLI, so it is refused. */
+  maxTurns: z.number().int().positive().optional(),
+  /** Over the session, also across resumes; checked after the spend. */
+  maxBudgetUsd: z.number().positive().optional(),
+  /** How often the CLI itself retries a failed request; its own default of 10 hides a bad key for half a minute. */
+  maxApiRetries: z.number().int().nonnegative().max(20).optional(),
+  /** `true` lets a repository's `.claude/settings.json` run its hooks; a person's decision. */
+  repositorySettings: z.boolean().optional(),
+})
+
+export type ClaudeSettings = z.infer<typeof claudeSettings>
+
+const defaultApiRetries = 4
+/** Time for the interrupt's result and the clean exit before signals. */
+const softEndMs = 2_500
+const maxRemembered = 1_000
+
+/** Where its login and its road to the network come from. */
+const handedOn = [
+  ...['ANTHROPIC_BASE_URL', 'CLAUDE_CONFIG_DIR', 'CLAUDE_CODE_TMPDIR', 'CLAUDE_CODE_USE_BEDROCK'],
+  ...['CLAUDE_CODE_USE_VERTEX', 'HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'NODE_EXTRA_CA_CERTS'],
+]
+const handedOnSecrets = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN']
+
+export function claudeAgent(id: string, settings: ClaudeSettings): Agent {
+  return {
+    id,
+    label: id === 'claude' ? 'Claude Code' : id,
+    abilities: { steerMode: 'at_tool_boundary', receipt: 'observed', resume: true, approvals: true, cost: true },
+    probe: {
+      programs: [settings.executable ?? 'claude'],
+      args: ['--version'],
+      read: readVersion,
+      install: 'Install it with `npm install -g @anthropic-ai/claude-code`, then run `claude` once to log in.',
+    },
+    projectRules: ['CLAUDE.md', '.claude/CLAUDE.md'],
+    toolsProblem: (allowed) => {
+      const unknown = allowed.filter((word) => toolsFor(word) === undefined)
+      if (unknown.length === 0) return null
+      return `Claude Code has no tools for ${unknown.map((word) => `"${word}"`).join(', ')}; say ${Object.keys(neutralTools).join(', ')} or a tool’s exact name.`
+    },
+    converse: (start) => new ClaudeConversation(settings, start),
+  }
+}
+
+function readVersion(output: string): ProbeReading {
+  const version = /(\d+\.\d+\.\d+)[^\n]*Claude Code/.exec(output)?.[1]
+  if (version === undefined) return { notes: ['did not say its version'] }
+  const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number)
+  if (major < 2 || (major === 2 && minor < 1))
+    return {
+      version,
+      abilities: { receipt: 'none' },
+      notes: ['older than any version the steer receipts were measured on'],
+    }
+  if (major === 2 && minor === 1 && patch < 332)
+    return {
+      version,
+      notes: ['gives no lifecycle receipts: a steer shows as delivered when it is folded, not earlier'],
+    }
+  return { version }
+}
+
+const neutralTools: Readonly<Record<string, readonly string[]>> = {
+  read: ['Read', 'Glob', 'Grep'],
+  edit: ['Edit', 'Write', 'NotebookEdit'],
+  run: ['Bash'],
+  web: ['WebFetch', 'WebSearch'],
+  delegate: ['Task'],
+}
+
+function toolsFor(word: string): readonly string[] | undefined {
+  if (Object.hasOwn(neutralTools, word)) return neutralTools[word]
+  return /^[A-Z][A-Za-z]+$|^mcp__[\w-]+$/.test(word) ? [word] : undefined
+}
+
+// A level never goes beyond what its name says; nothing bypasses permissions. In `autonomous` the questions that are left
+// are answered by us, unless they reach outside the worktree.
+const permissionModes: Readonly<Record<Autonomy, string>> = {
+  ask: 'default',
+  edit: 'acceptEdits',
+  autonomous: 'acceptEdits',
+}
+
+const text = z.string().optional().catch(undefined)
+const number = z.number().optional().catch(undefined)
+const flag = z.boolean().optional().catch(undefined)
+const anyObject = z.record(z.string(), z.unknown())
+
+const blockSchema = z.union([
+  z.object({ type: z.literal('text'), text: z.string() }),
+  z.object({ type: z.literal('thinking'), thinking: z.string() }),
+  z.object({ type: z.literal('tool_use'), id: z.string(), name: z.string(), input: z.unknown().optional() }),
+  z.object({
+    type: z.literal('tool_result'),
+    tool_use_id: z.string(),
+    content: z.unknown().optional(),
+    is_error: flag,
+  }),
+  z.object({ type: z.string() }),
+])
+
+const messageSchema = z.object({ content: z.union([z.string(), z.array(blockSchema.catch({ type: 'odd' }))]) })
+
+const lineSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('command_lifecycle'), command_uuid: z.string(), state: z.string() }),
+  z.object({
+    type: z.literal('assistant'),
+    message: messageSchema,
+    parent_tool_use_id: z.string().nullish().catch(null),
+    error: text,
+  }),
+  z.object({
+    type: z.literal('user'),
+    message: messageSchema,
+    uuid: text,
+    isReplay: flag,
+    parent_tool_use_id: z.string().nullish().catch(null),
+  }),
+  z.looseObject({ type: z.literal('system'), subtype: z.string() }),
+  z.object({
+    type: z.literal('control_request'),
+    request_id: z.string(),
+    request: z.looseObject({ subtype: z.string() }),
+  }),
+  z.object({ type: z.literal('control_cancel_request'), request_id: z.string() }),
+  z.object({
+    type: z.literal('control_response'),
+    response: z.looseObject({ subtype: text, request_id: text, error: text }),
+  }),
+  z.object({
+    type: z.literal('rate_limit_event'),
+    rate_limit_info: z.object({ status: text, resetsAt: number, rateLimitType: text }),
+  }),
+  z.object({
+    type: z.literal('result'),
+    subtype: text,
+    is_error: flag,
+    terminal_reason: text,
+    result: text,
+    structured_output: z.unknown().optional(),
+    total_cost_usd: number,
+    usage: z
+      .object({
+        input_tokens: number,
+        cache_creation_input_tokens: number,
+        cache_read_input_tokens: number,
+        output_tokens: number,
+      })
+      .optional()
+      .catch(undefined),
+    permission_denials: z
+      .array(z.object({ tool_name: z.string() }))
+      .optional()
+      .catch(undefined),
+    api_error_status: number,
+    errors: z.array(z.string()).optional().catch(undefined),
+  }),
+])
+
+type Line = z.infer<typeof lineSchema>
+type LineOf<T extends Line['type']> = Extract<Line, { type: T }>
+
+const initSchema = z.object({ session_id: text, model: text, claude_code_version: text })
+const retrySchema = z.object({ attempt: number, max_retries: number, error_status: number.nullable(), error: text })
+const canUseToolSchema = z.object({
+  tool_name: z.string(),
+  input: anyObject.catch({}),
+  description: text,
+  decision_reason: text,
+  blocked_path: text,
+  requires_user_interaction: flag,
+})
+const questionsSchema = z.object({
+  questions: z
+    .array(
+      z.object({
+        question: z.string(),
+        options: z
+          .array(z.object({ label: z.string() }))
+          .optional()
+          .catch(undefined),
+      }),
+    )
+    .min(1),
+})
+const tasksSchema = z.object({ tasks: z.array(z.unknown()) })
+
+/** Lines that are known and tell nobody anything. */
+const quiet = new Set([
+  'stream_event',
+  'keep_alive',
+  'tool_progress',
+  'tool_use_summary',
+  'prompt_suggestion',
+  'auth_status',
+])
+const quietSystem = new Set([
+  ...['session_state_changed', 'status', 'task_started', 'task_progress', 'task_updated', 'task_notification'],
+  ...['hook_started', 'hook_progress', 'hook_response', 'permission_denied', 'commands_changed', 'thinking_tokens'],
+  ...['files_persisted', 'notification', 'informational', 'memory_recall', 'plugin_install', 'local_command_output'],
+])
+
+interface AskedBefore {
+  readonly tool: string
+  readonly input: Record<string, unknown>
+  /** The questions of AskUserQuestion, in their own words. */
+  readonly questions: readonly string[]
+  /** The path that made it ask. */
+  readonly blocked: string | undefined
+}
+
+class ClaudeConversation implements Conversation {
+  readonly launch: AgentLaunch
+  readonly opening: readonly Outgoing[]
+  readonly afterResult = 'close input' as const
+  readonly steer: NonNullable<Conversation['steer']>
+  readonly softEnd: NonNullable<Conversation['softEnd']>
+
+  private readonly promptUuid: string
+  /** Steers this process was handed: uuid → id, and how far each is known to have come. */
+  private readonly steers = new Map<string, { readonly id: string; state: 'written' | 'sent' | 'taken' | 'answered' }>()
+  private readonly asked = new Map<string, AskedBefore>()
+  /** What a person allowed for the whole child. */
+  private readonly allowed = new Set<string>()
+  private backgroundTasks = 0
+  /** What the CLI last said the whole session has cost. */
+  private sessionCostUsd: number | undefined
+  private condition: string | undefined
+
+  constructor(
+    settings: ClaudeSettings,
+    private readonly start: ConversationStart,
+  ) {
+    this.promptUuid = uuidFrom(`${start.sessionId} ${start.attempt}`)
+    this.sessionCostUsd = start.resume ? start.sessionCostUsd : 0
+    this.launch = launchOf(settings, start)
+    this.opening = [
+      frame({ type: 'control_request', request_id: 'initialize', request: { subtype: 'initialize' } }),
+      userMessage(this.promptUuid, start.prompt),
+    ]
+    this.steer = { mode: 'at_tool_boundary', write: (steer) => this.writeSteer(steer) }
+    this.softEnd = {
+      // In this order: the turn is cut and what waits is taken back, then the process goes by itself.
+      write: () => [
+        frame({
+          type: 'control_request',
+          request_id: 'interrupt',
+          request: { subtype: 'interrupt', cancel_queued: true },
+        }),
+        frame({ type: 'control_request', request_id: 'end', request: { subtype: 'end_session' } }),
+      ],
+      waitMs: softEndMs,
+    }
+  }
+
+  private writeSteer(steer: SteerFrame): Outgoing[] {
+    const uuid = steerUuid(steer.id)
+    if (!this.steers.has(uuid)) this.steers.set(uuid, { id: steer.id, state: 'written' })
+    return [userMessage(uuid, steer.text, { steer_id: steer.id })]
+  }
+
+  withdrawSteer(steerId: string): Outgoing[] {
+    const request = { subtype: 'cancel_async_message', message_uuid: steerUuid(steerId) }
+    return [frame({ type: 'control_request', request_id: `withdraw-${steerId}`, request })]
+  }
+
+  wrote(written: string): void {
+    const message = objectIn(trimmedLine(written))
+    if (typeof message?.['allowed_for_child'] === 'string') this.allowed.add(message['allowed_for_child'])
+    if (message?.['type'] !== 'user' || typeof message['uuid'] !== 'string') return
+    const id = message['steer_id']
+    if (typeof id === 'string' && !this.steers.has(message['uuid']))
+      this.steers.set(message['uuid'], { id, state: 'written' })
+  }
+
+  answer(requestId: string, answer: Answer): Outgoing[] {
+    const asked = this.asked.get(requestId)
+    if (asked === undefined) return []
+    this.asked.delete(requestId)
+    if (answer.kind !== 'allow' || answer.scope === 'once') return [permission(requestId, decision(asked, answer))]
+    const allowed = allowance(asked, this.leavesWorktree(asked.blocked) ? asked.blocked : undefined)
+    this.allowed.add(allowed)
+    return [permission(requestId, decision(asked, answer), { allowed_for_child: allowed })]
+  }
+
+  read(source: 'stdout' | 'stderr', line: string): AgentSignal[] {
+    const trimmed = trimmedLine(line)
+    if (trimmed === '') return []
+    if (source === 'stderr') return [noise(trimmed)]
+    const object = objectIn(trimmed)
+    if (object !== undefined && quiet.has(String(object['type']))) return []
+    const parsed = lineSchema.safeParse(object)
+    return parsed.success ? this.translate(parsed.data, trimmed) : [noise(trimmed)]
+  }
+
+  ended(): AgentSignal[] {
+    return []
+  }
+
+  private translate(line: Line, raw: string): AgentSignal[] {
+    switch (line.type) {
+      case 'command_lifecycle':
+        return this.lifecycle(line.command_uuid, line.state)
+      case 'assistant':
+        return this.assistant(line)
+      case 'user':
+        return this.user(line)
+      case 'system':
+        return this.system(line, raw)
+      case 'control_request':
+        return this.controlRequest(line, raw)
+      case 'control_cancel_request':
+        return this.asked.delete(line.request_id) ? [{ kind: 'askEnded', requestId: line.request_id }] : []
+      case 'control_response':
+        if (line.response.request_id !== 'initialize') return []
+        return line.response.subtype === 'success' ? [{ kind: 'ready', steerable: true }] : [noise(raw)]
+      case 'rate_limit_event':
+        return this.rateLimit(line.rate_limit_info)
+      case 'result':
+        return this.result(line)
+    }
+  }
+
+  private lifecycle(uuid: string, state: string): AgentSignal[] {
+    const steer = this.steers.get(uuid)
+    if (steer === undefined) return []
+    switch (state) {
+      case 'queued':
+        if (steer.state !== 'written') return []
+        steer.state = 'sent'
+        return [{ kind: 'steerSent', steerId: steer.id }]
+      case 'started':
+        return this.taken(uuid, 'command_lifecycle started')
+      case 'completed': {
+        const taken = this.taken(uuid, 'command_lifecycle completed')
+        if (steer.state === 'answered') return taken
+        steer.state = 'answered'
+        return [...taken, { kind: 'steerAnswered', steerId: steer.id, evidence: 'observed' }]
+      }
+      default:
+        // `cancelled` after `started` does not take the text back out of the history, so nothing is taken back here.
+        return []
+    }
+  }
+
+  private taken(uuid: string, detail: string): AgentSignal[] {
+    const steer = this.steers.get(uuid)
+    if (steer === undefined || steer.state === 'taken' || steer.state === 'answered') return []
+    steer.state = 'taken'
+    return [{ kind: 'steerTaken', steerId: steer.id, evidence: 'observed', detail }]
+  }
+
+  private assistant(line: LineOf<'assistant'>): AgentSignal[] {
+    const subagent = line.parent_tool_use_id ?? undefined
+    const said = blocksOf(line.message).flatMap((block) => contentSignals(block, subagent))
+    if (line.error !== undefined) return [...this.setCondition('API error', `API error: ${line.error}`), ...said]
+    const signals = this.clearCondition()
+    if (subagent === undefined)
+      for (const steer of this.steers.values()) {
+        if (steer.state !== 'taken') continue
+        steer.state = 'answered'
+        signals.push({ kind: 'steerAnswered', steerId: steer.id, evidence: 'observed' })
+      }
+    return [...signals, ...said]
+  }
+
+  private user(line: LineOf<'user'>): AgentSignal[] {
+    if (line.isReplay === true) return line.uuid === undefined ? [] : this.taken(line.uuid, 'replayed at the fold')
+    const subagent = line.parent_tool_use_id ?? undefined
+    return blocksOf(line.message)
+      .filter((block) => block.type === 'tool_result')
+      .flatMap((block) => contentSignals(block, subagent))
+  }
+
+  private system(line: LineOf<'system'>, raw: string): AgentSignal[] {
+    switch (line.subtype) {
+      case 'init': {
+        // Said again at the start of every turn; whoever folds it takes it as it is.
+        const init = initSchema.parse(line)
+        return [
+          {
+            kind: 'ready',
+            steerable: true,
+            ...(init.session_id === undefined ? {} : { sessionId: init.session_id }),
+            ...(init.model === undefined ? {} : { model: init.model }),
+            ...(init.claude_code_version === undefined ? {} : { agentVersion: init.claude_code_version }),
+          },
+        ]
+      }
+      case 'api_retry': {
+        const { attempt, max_retries: most, error_status: status, error } = retrySchema.parse(line)
+        const why = [error, status].filter((part) => part !== undefined && part !== null).join(' ')
+        const words = `retrying the model, ${attempt ?? '?'} of ${most ?? '?'}${why === '' ? '' : `: ${why}`}`
+        return this.setCondition(error === 'rate_limit' || status === 429 ? 'rate limited' : 'retrying', words)
+      }
+      case 'background_tasks_changed': {
+        const tasks = tasksSchema.safeParse(line)
+        if (tasks.success) this.backgroundTasks = tasks.data.tasks.length
+        return []
+      }
+      case 'compact_boundary':
+        return [{ kind: 'reasoning', text: 'The conversation was compacted to make room.' }]
+      default:
+        return quietSystem.has(line.subtype) ? [] : [noise(raw)]
+    }
+  }
+
+  private controlRequest(line: LineOf<'control_request'>, raw: string): AgentSignal[] {
+    const { request, request_id: requestId } = line
+    const parsed = request.subtype === 'can_use_tool' ? canUseToolSchema.safeParse(request) : undefined
+    if (parsed?.success !== true) {
+      // Whatever it is, the CLI waits for an answer to it.
+      const error = `${request.subtype} is not supported here`
+      const response = { subtype: 'error', request_id: requestId, error }
+      return [noise(raw), { kind: 'reply', frames: [frame({ type: 'control_response', response })] }]
+    }
+    const { tool_name: tool, input, description, decision_reason: reason, blocked_path: blocked } = parsed.data
+    const asking = tool === 'AskUserQuestion' ? questionsSchema.safeParse(input) : undefined
+    const questions = asking?.success === true ? asking.data.questions : []
+    const asked: AskedBefore = { tool, input, questions: questions.map((one) => one.question), blocked }
+    const forPersons = questions.length > 0 || parsed.data.requires_user_interaction === true
+    const outsideWorktree = this.leavesWorktree(blocked)
+    const agreed =
+      (this.start.autonomy === 'autonomous' && !outsideWorktree) ||
+      this.allowed.has(allowance(asked, outsideWorktree ? blocked : undefined))
+    if (agreed && !forPersons)
+      return [{ kind: 'reply', frames: [permission(requestId, decision(asked, { kind: 'allow', scope: 'once' }))] }]
+    this.asked.set(requestId, asked)
+    const [oldest] = this.asked.keys()
+    if (this.asked.size > maxRemembered && oldest !== undefined) this.asked.delete(oldest)
+    const [only] = questions
+    if (only !== undefined) {
+      const options = questions.length === 1 ? only.options?.map((option) => option.label) : undefined
+      const question = questions.map((one) => one.question).join('\n')
+      return [
+        {
+          kind: 'asked',
+          requestId,
+          ask: { kind: 'question', question, ...(options === undefined ? {} : { options }) },
+        },
+      ]
+    }
+    const outside = blocked !== undefined && this.leavesWorktree(blocked) ? `outside the worktree: ${blocked}` : ''
+    const detail = [description ?? '', reason ?? '', outside].filter((part) => part !== '').join(' · ')
+    return [{ kind: 'asked', requestId, ask: { kind: 'approval', tool, input, ...(detail === '' ? {} : { detail }) } }]
+  }
+
+  private leavesWorktree(path: string | undefined): boolean {
+    if (path === undefined) return false
+    const { cwd } = this.start
+    return !(path === cwd || path.startsWith(`${cwd}/`)) || path.split('/').includes('..')
+  }
+
+  private rateLimit(info: LineOf<'rate_limit_event'>['rate_limit_info']): AgentSignal[] {
+    if (info.status !== 'rejected') return this.condition === 'rate limited' ? this.clearCondition() : []
+    const until = info.resetsAt === undefined ? undefined : isoFromSeconds(info.resetsAt)
+    const which = info.rateLimitType?.replaceAll('_', ' ')
+    return this.setCondition('rate limited', `usage limit reached${which === undefined ? '' : ` (${which})`}`, until)
+  }
+
+  private result(line: LineOf<'result'>): AgentSignal[] {
+    // A subtype alone lies: an API error is "success" too.
+    const reason = line.terminal_reason
+    const ok = line.subtype === 'success' && line.is_error !== true && (reason === undefined || reason === 'completed')
+    const denied = [...new Set((line.permission_denials ?? []).map((denial) => denial.tool_name))]
+    return [
+      ...this.clearCondition(),
+      ...(denied.length === 0 ? [] : this.setCondition('denied', `was denied: ${denied.join(', ')}`)),
+      ...this.usage(line),
+      {
+        kind: 'result',
+        ok,
+        ...(line.result === undefined || line.result === '' ? {} : { summary: line.result }),
+        ...(line.structured_output === undefined ? {} : { output: line.structured_output }),
+        ...(ok ? {} : { reason: failureInWords(line) }),
+        ...(this.backgroundTasks === 0 ? {} : { backgroundTasks: this.backgroundTasks }),
+      },
+    ]
+  }
+
+  /** Tokens come per turn; the cost is of the whole session, also across resumes, so only its growth counts. */
+  private usage(line: LineOf<'result'>): AgentSignal[] {
+    const { usage, total_cost_usd: total } = line
+    const sum = (...parts: (number | undefined)[]) => parts.reduce<number>((all, part) => all + (part ?? 0), 0)
+    const before = this.sessionCostUsd
+    if (total !== undefined) this.sessionCostUsd = total
+    const grown = total === undefined || before === undefined ? undefined : Math.max(0, total - before)
+    if (usage === undefined && grown === undefined) return []
+    return [
+      {
+        kind: 'usage',
+        mode: 'delta',
+        ...(usage === undefined
+          ? {}
+          : {
+              inputTokens: sum(usage.input_tokens, usage.cache_creation_input_tokens, usage.cache_read_input_tokens),
+              outputTokens: sum(usage.output_tokens),
+            }),
+        ...(grown === undefined ? {} : { costUsd: grown }),
+      },
+    ]
+  }
+
+  private setCondition(name: string, words: string, until?: string): AgentSignal[] {
+    this.condition = name
+    return [{ kind: 'condition', condition: { name, words, ...(until === undefined ? {} : { until }) } }]
+  }
+
+  private clearCondition(): AgentSignal[] {
+    if (this.condition === undefined) return []
+    this.condition = undefined
+    return [{ kind: 'condition', condition: null }]
+  }
+}
+
+function launchOf(settings: ClaudeSettings, start: ConversationStart): AgentLaunch {
+  const model = start.model ?? settings.model
+  const effort = start.effort ?? settings.effort
+  const rules = settings.repositorySettings === true ? [] : (start.projectRules ?? [])
+  const rulesFile = `${start.controlDir}/project-rules.md`
+  const secrets = [...new Set([...handedOnSecrets, ...(settings.secrets ?? [])])]
+  const option = (name: string, value: string | number | undefined) =>
+    value === undefined ? [] : [name, String(value)]
+  return {
+    file: start.executable ?? settings.executable ?? 'claude',
+    args: [
+      ...['-p', '--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose'],
+      '--replay-user-messages',
+      ...(start.resume ? ['--resume', start.sessionId] : ['--session-id', start.sessionId]),
+      ...['--permission-prompt-tool', 'stdio', '--permission-mode', permissionModes[start.autonomy]],
+      // The repository's own settings bring hooks that would run unasked; its rules are handed over as text instead.
+      ...['--setting-sources', settings.repositorySettings === true ? 'user,project' : 'user'],
+      ...(rules.length === 0 ? [] : ['--append-system-prompt-file', rulesFile]),
+      '--strict-mcp-config',
+      ...option('--model', model),
+      ...option('--effort', effort),
+      ...option('--max-turns', settings.maxTurns),
+      ...option('--max-budget-usd', settings.maxBudgetUsd),
+      ...option('--tools', start.allowedTools?.flatMap((word) => toolsFor(word) ?? []).join(',')),
+      ...option('--json-schema', start.outputSchema === undefined ? undefined : JSON.stringify(start.outputSchema)),
+      ...(settings.arguments ?? []),
+    ],
+    env: {
+      CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: '1',
+      CLAUDE_CODE_MAX_RETRIES: String(settings.maxApiRetries ?? defaultApiRetries),
+      DISABLE_AUTOUPDATER: '1',
+    },
+    inherit: [...new Set([...handedOn, ...(settings.environment ?? []), ...secrets])],
+    secrets,
+    input: 'open',
+    files:
+      rules.length === 0
+        ? {}
+        : { [rulesFile]: rules.map((rule) => `Rules of this repository (${rule.path}):\n\n${rule.text}`).join('\n\n') },
+  }
+}
+
+type Block = z.infer<typeof blockSchema>
+
+function blocksOf(message: z.infer<typeof messageSchema>): readonly Block[] {
+  return typeof message.content === 'string' ? [{ type: 'text', text: message.content }] : message.content
+}
+
+function contentSignals(block: Block, subagent: string | undefined): AgentSignal[] {
+  const of = subagent === undefined ? {} : { subagent }
+  if ('text' in block) return block.text === '' ? [] : [{ kind: 'text', text: block.text, ...of }]
+  if ('thinking' in block) return block.thinking === '' ? [] : [{ kind: 'reasoning', text: block.thinking }]
+  if ('name' in block)
+    return [{ kind: 'toolStarted', id: block.id, name: block.name, input: block.input ?? null, ...of }]
+  if ('tool_use_id' in block)
+    return [
+      {
+        kind: 'toolEnded',
+        id: block.tool_use_id,
+        output: resultText(block.content),
+        isError: block.is_error === true,
+      },
+    ]
+  return []
+}
+
+function resultText(content: unknown): string {
+  if (typeof content === 'string') return content
+  if (content === undefined || content === null) return ''
+  if (!Array.isArray(content)) return JSON.stringify(content)
+  return content
+    .map((part: unknown) => {
+      const { type, text: words } = z
+        .object({ type: text, text })
+        .catch({ type: undefined, text: undefined })
+        .parse(part)
+      return words ?? `(${type ?? 'something'})`
+    })
+    .join('\n')
+}
+
+function failureInWords(line: LineOf<'result'>): string {
+  const status = line.api_error_status === undefined ? '' : ` ${line.api_error_status}`
+  switch (line.terminal_reason) {
+    case 'max_turns':
+      return 'It reached its limit of turns.'
+    case 'budget_exhausted':
+      return 'It reached its budget.'
+    case 'aborted_tools':
+    case 'aborted_streaming':
+      return 'It was interrupted.'
+    case 'prompt_too_long':
+      return 'The conversation has become too long for the model.'
+    case 'api_error':
+      return `The model’s API answered with an error${status}${line.result === undefined ? '.' : `: ${line.result}`}`
+    default: {
+      const said = line.errors?.join('; ') ?? line.result
+      return said !== undefined && said !== ''
+        ? said
+        : `It ended with ${line.terminal_reason ?? line.subtype ?? 'no reason'}.`
+    }
+  }
+}
+
+function frame(message: Record<string, unknown>): Outgoing {
+  return { to: 'stdin', text: `${JSON.stringify(message)}\n` }
+}
+
+/** A user turn, or with the model at work a steer. `client_composed` keeps `/…` from being run as a command. */
+function userMessage(uuid: string, content: string, more: Record<string, unknown> = {}): Outgoing {
+  const composed = content.trimStart().startsWith('/') ? { client_composed: true } : {}
+  return frame({
+    type: 'user',
+    uuid,
+    message: { role: 'user', content },
+    parent_tool_use_id: null,
+    ...composed,
+    ...more,
+  })
+}
+
+/**
+ * What the CLI is told. Its own suggestions are never echoed: they switch the mode and write into the worktree. What is
+ * allowed for the whole child is remembered by us instead, since its rules know no compound commands.
+ */
+function decision(asked: AskedBefore, answer: Answer): Record<string, unknown> {
+  switch (answer.kind) {
+    case 'allow':
+      return { behavior: 'allow', updatedInput: asked.input }
+    case 'deny':
+      return { behavior: 'deny', message: answer.message }
+    case 'cancelled':
+      return { behavior: 'deny', message: 'Nobody answered; the request was withdrawn.' }
+    case 'text': {
+      if (asked.questions.length === 0) return { behavior: 'deny', message: answer.text }
+      const answers = Object.fromEntries(asked.questions.map((question) => [question, answer.text]))
+      return { behavior: 'allow', updatedInput: { ...asked.input, answers } }
+    }
+  }
+}
+
+/** What one permission for the whole child covers: the exact command, or the tool within the worktree, or one path. */
+function allowance(asked: AskedBefore, outside: string | undefined): string {
+  const command = asked.input['command']
+  return JSON.stringify([asked.tool, typeof command === 'string' ? command : null, outside ?? null])
+}
+
+function permission(
+  requestId: string,
+  response: Record<string, unknown>,
+  more: Record<string, unknown> = {},
+): Outgoing {
+  const answer = { subtype: 'success', request_id: requestId, response }
+  return frame({ type: 'control_response', response: answer, ...more })
+}
+
+function steerUuid(steerId: string): string {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(steerId) ? steerId : uuidFrom(steerId)
+}
+
+/** The same name gives the same uuid, so that a frame sent again after a crash is known to the CLI. FNV-1a, four times. */
+function uuidFrom(name: string): string {
+  const words = [1, 2, 3, 4].map((round) => {
+    let hash = Math.imul(round, 0x9e3779b1)
+    for (const character of name) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193)
+    hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
+    return ((hash ^ (hash >>> 13)) >>> 0).toString(16).padStart(8, '0')
+  })
+  const hex = words.join('')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`
+}
+
+function isoFromSeconds(seconds: number): string | undefined {
+  const date = new Date(seconds * 1_000)
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
+}
