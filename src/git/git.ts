@@ -89,6 +89,7 @@ const hardening = [
   'submodule.recurse=false',
   'log.showSignature=false',
   'advice.detachedHead=false',
+  'advice.graftFileDeprecated=false',
 ]
 
 /** The environment of every call. Relative entries of PATH are dropped: they would let the current folder choose a program. */
@@ -143,6 +144,8 @@ export function parseVersion(text: string): GitVersion | null {
 
 export class Git {
   readonly store: string
+  /** What was read from the store once: it changes only through us. */
+  readonly remembered = new Map<string, unknown>()
   private readonly executable: string
   private readonly base: Record<string, string>
   private found: GitVersion | null = null

@@ -7,6 +7,7 @@ import { constants } from 'node:fs'
 import { copyFile, lstat, mkdir, open, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { isAbsolute, join, resolve } from 'node:path'
 import { type Git, type GitCall, GitFailure, type GitOutput } from './git'
+import { exists } from './insideTree'
 import { readSettings, type Setting } from './programs'
 
 /** What a record keeps of a worktree; enough to find everything else again. */
@@ -94,21 +95,27 @@ async function writeViewFiles(folder: string, made: Made, settings: readonly Set
 }
 
 export async function forgetView(git: Git, path: string): Promise<void> {
-  await rm(viewFolder(git, path), { recursive: true, force: true })
+  const folder = viewFolder(git, path)
+  git.remembered.delete(folder)
+  await rm(folder, { recursive: true, force: true })
 }
 
 /** What we remember of the worktree at this path; null when we made none there, or our store was cleared. */
 export async function readMade(git: Git, path: string): Promise<Made | null> {
-  const text = await readFile(join(viewFolder(git, path), 'made.json'), 'utf8').catch(() => null)
+  const folder = viewFolder(git, path)
+  const remembered = git.remembered.get(folder) as Made | undefined
+  if (remembered !== undefined) return remembered
+  const text = await readFile(join(folder, 'made.json'), 'utf8').catch(() => null)
   if (text === null) return null
   try {
     const made = JSON.parse(text) as Partial<Made>
     const whole = [made.path, made.branch, made.base, made.childId, made.gitDir, made.commonDir].every(
       (field) => typeof field === 'string',
     )
-    return whole && made.version === 1 && made.path === path
-      ? ({ ...made, filters: made.filters !== false } as Made)
-      : null
+    if (!whole || made.version !== 1 || made.path !== path) return null
+    const read = { ...made, filters: made.filters !== false } as Made
+    git.remembered.set(folder, read)
+    return read
   } catch {
     return null
   }
@@ -233,7 +240,7 @@ export class View {
   /** Opens the view, rebuilding it from the repository when our store no longer has it. Throws GitFailure. */
   static async open(git: Git, made: Made): Promise<View> {
     const folder = viewFolder(git, made.path)
-    if ((await readMade(git, made.path)) === null) {
+    if (!(await exists(join(folder, 'config'))) || !(await exists(join(folder, 'made.json')))) {
       await git.write(folder, async () => {
         await writeViewFiles(folder, made, await readSettings(git, made.commonDir, made.gitDir))
         await writeFile(join(folder, 'HEAD'), `${made.base}\n`, { mode: 0o600 })

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { lstat, mkdir, readdir, realpath, rm, rmdir, stat, statfs } from 'node:fs/promises'
 import { homedir } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { atLeast, type Git, GitFailure } from './git'
 import { rootName, shortId, slug } from './names'
@@ -58,7 +59,9 @@ export interface AddRequest {
   readonly timeoutMs?: number
 }
 
-const addTries = 4
+const addTries = 6
+const briefMs = 3_000
+const fullHash = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/
 
 /**
  * Adds a worktree for a child. Answers the worktree, complete, or a problem after which no branch and no folder of this
@@ -66,9 +69,7 @@ const addTries = 4
  */
 export async function addWorktree(git: Git, request: AddRequest): Promise<Worktree | Problem> {
   try {
-    const base = await resolveBase(git, request)
-    if (base.kind === 'problem') return base
-    return await git.write(request.repository.commonDir, () => add(git, request, base))
+    return await git.write(request.repository.commonDir, () => add(git, request))
   } catch (failure) {
     if (failure instanceof GitFailure) return gitProblem(failure, 'make a worktree for this child')
     throw failure
@@ -85,15 +86,11 @@ async function resolveBase(git: Git, { repository, base }: AddRequest): Promise<
   const wanted = base?.trim()
   if (wanted === undefined || wanted === '' || wanted === 'HEAD') {
     // Asked anew: the branch may have moved since the repository was looked at.
-    const head = await revision(git, repository, 'HEAD')
-    if (head === null) return problem('bad-base', `The current commit of ${repository.topLevel} cannot be read.`)
-    const branch = await git.run({
-      cwd: repository.topLevel,
-      args: ['symbolic-ref', '--quiet', '--short', 'HEAD'],
-      exits: [1],
-    })
-    const name = branch.stdout.toString('utf8').trimEnd()
-    return { kind: 'base', commit: head, label: branch.exitCode === 0 ? name : head.slice(0, 10) }
+    const commit = await revision(git, repository, 'HEAD')
+    if (commit === null) return problem('bad-base', `The current commit of ${repository.topLevel} cannot be read.`)
+    const head = (await readSmallFile(join(repository.gitDir, 'HEAD')))?.toString('utf8').trimEnd()
+    const branch = /^ref: refs\/heads\/(?!\.invalid$)(.+)$/.exec(head ?? '')?.[1]
+    return { kind: 'base', commit, label: branch ?? commit.slice(0, 10) }
   }
   const shown = wanted.replace(/[^\x21-\x7e\u00a1-\uffff ]/g, '?').slice(0, 80)
   const unusable = problem('bad-base', `"${shown}" is not a branch, tag or commit of ${repository.topLevel}.`)
@@ -111,7 +108,7 @@ async function revision(git: Git, { topLevel }: Repository, name: string): Promi
     exits: [1, 128],
   })
   const text = stdout.toString('utf8').trimEnd()
-  return exitCode === 0 && /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/.test(text) ? text : null
+  return exitCode === 0 && fullHash.test(text) ? text : null
 }
 
 interface Place {
@@ -120,9 +117,10 @@ interface Place {
   readonly note: Note | null
 }
 
-async function add(git: Git, request: AddRequest, base: Base): Promise<Worktree | Problem> {
+async function add(git: Git, request: AddRequest): Promise<Worktree | Problem> {
   const { repository } = request
-  const settings = await readSettings(git, repository.topLevel)
+  const [base, settings] = await Promise.all([resolveBase(git, request), readSettings(git, repository.topLevel)])
+  if (base.kind === 'problem') return base
   const place = await reservePlace(git, request)
   if ('kind' in place) return place
 
@@ -145,6 +143,7 @@ async function add(git: Git, request: AddRequest, base: Base): Promise<Worktree 
   try {
     branch = await createBranch(git, repository, place.leaf, base.commit, config)
     for (let attempt = 1; ; attempt++) {
+      const started = performance.now()
       try {
         await git.run({
           cwd: repository.topLevel,
@@ -157,12 +156,14 @@ async function add(git: Git, request: AddRequest, base: Base): Promise<Worktree 
         })
         break
       } catch (failure) {
-        // Another git may hold a lock for an instant. Anything else will not get better by trying.
-        const lock = failure instanceof GitFailure && failure.kind === 'failed' ? await heldLock(repository) : null
-        if (lock === null || attempt === addTries) throw failure
-        await clearAway(git, repository, place.path, null, base.commit)
+        // git reads every entry while it adds one, and fails on one that another process has only half written, or on a
+        // lock held for an instant. What fails only after long work is not of that kind.
+        const brief = performance.now() - started < briefMs
+        if (!(failure instanceof GitFailure) || failure.kind !== 'failed' || !brief || attempt === addTries)
+          throw failure
+        await clearEntry(repository, place.path)
         await mkdir(place.path, { mode: 0o700 })
-        await new Promise((done) => setTimeout(done, 100 * attempt))
+        await sleep(50 * attempt * (1 + Math.random()))
       }
     }
     return await finish(git, request, base, place, branch, settings, off.length > 0)
@@ -329,6 +330,10 @@ async function reservePlace(git: Git, request: AddRequest): Promise<Place | Prob
           if (isSystemError(failure) && failure.code === 'EEXIST') continue
           throw failure
         }
+        if (await isRegistered(repository, join(real, free))) {
+          await rmdir(join(real, free))
+          continue
+        }
         return { path: join(real, free), leaf: free, note }
       }
       reason = 'nine folders of that name exist'
@@ -378,23 +383,35 @@ async function clearAway(
   branch: string | null,
   base: string,
 ): Promise<void> {
-  const entry = await gitDirOf(path)
-  await rm(path, { recursive: true, force: true }).catch(() => undefined)
+  await clearEntry(repository, path)
   await rmdir(dirname(path)).catch(() => undefined)
-  // git names the entry after the folder; only one that points at this very path is ours.
-  const entries = join(repository.commonDir, 'worktrees')
-  for (const name of await readdir(entries).catch(() => [])) {
-    const gitDir = join(entries, name)
-    const back = entry === gitDir || (await pointsAt(gitDir, path))
-    if (back) await rm(gitDir, { recursive: true, force: true }).catch(() => undefined)
-  }
-  await rmdir(entries).catch(() => undefined)
+  await rmdir(join(repository.commonDir, 'worktrees')).catch(() => undefined)
   await forgetView(git, path)
   if (branch !== null) {
     await git
       .run({ cwd: repository.topLevel, args: ['update-ref', '--no-deref', '-d', `refs/heads/${branch}`, base] })
       .catch(() => undefined)
   }
+}
+
+/** The folder and the entry of an attempt. No entry pointed at this path before: that was part of reserving it. */
+async function clearEntry({ commonDir }: Repository, path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true }).catch(() => undefined)
+  const entries = join(commonDir, 'worktrees')
+  for (const name of await readdir(entries).catch(() => [])) {
+    const gitDir = join(entries, name)
+    if (await pointsAt(gitDir, path)) await rm(gitDir, { recursive: true, force: true }).catch(() => undefined)
+  }
+}
+
+/** Whether git has an entry for this path, of a worktree whose folder was deleted. */
+async function isRegistered({ commonDir }: Repository, path: string): Promise<boolean> {
+  const entries = join(commonDir, 'worktrees')
+  for (const name of await readdir(entries).catch(() => [])) {
+    // git names an entry after its folder, with a number behind it when that name is taken.
+    if (name.startsWith(basename(path)) && (await pointsAt(join(entries, name), path))) return true
+  }
+  return false
 }
 
 async function pointsAt(gitDir: string, path: string): Promise<boolean> {
@@ -453,12 +470,21 @@ export interface ListedWorktree {
 /** What git says there is, the first checkout first. Throws GitFailure. */
 export async function listWorktrees(git: Git, commonDir: string): Promise<ListedWorktree[]> {
   const nul = atLeast(await git.version(), '2.36.0')
-  const { stdout } = await git.run({
-    cwd: commonDir,
-    args: ['worktree', 'list', '--porcelain', ...(nul ? ['-z'] : [])],
-    environment: { GIT_DIR: commonDir },
-  })
-  const text = stdout.toString('utf8')
+  const list = () =>
+    git.text({
+      cwd: commonDir,
+      args: ['worktree', 'list', '--porcelain', ...(nul ? ['-z'] : [])],
+      environment: { GIT_DIR: commonDir },
+    })
+  let text: string
+  try {
+    text = await list()
+  } catch (failure) {
+    // Another process may be half-way through adding one.
+    if (!(failure instanceof GitFailure) || failure.kind !== 'failed') throw failure
+    await sleep(100)
+    text = await list()
+  }
   // Before 2.36 a path with a line break in it cannot be told apart; it is then not found, and left alone.
   return parseWorktreeList(nul ? text : text.replaceAll('\n', '\0'))
 }

@@ -1,0 +1,95 @@
+// The figures of the git room, printed: many worktrees at once, what one costs beside a bare git, and how long a list takes.
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { discard } from '../../../src/git/discard'
+import { status } from '../../../src/git/review'
+import { addWorktree, reconcile, type Worktree } from '../../../src/git/worktree'
+import { Bench } from './bench'
+
+const bench = new Bench()
+afterAll(() => bench.dispose())
+
+it('making a worktree costs little more than git worktree add alone', async () => {
+  const root = bench.repository(
+    'large',
+    Object.fromEntries(
+      Array.from({ length: 3000 }, (_, n) => [`src/${n % 50}/f${n}.ts`, `${'line\n'.repeat(40)}${n}\n`]),
+    ),
+  )
+  const repository = await bench.inspect(root)
+  const bare: number[] = []
+  const ours: number[] = []
+  for (let turn = 0; turn < 9; turn++) {
+    let started = performance.now()
+    bench.sh(root, 'worktree', 'add', '-q', '-b', `bare-${turn}`, join(bench.folder, `bare-${turn}`))
+    bare.push(performance.now() - started)
+    started = performance.now()
+    const added = await addWorktree(bench.git, { repository, childId: `turn${turn}`, title: 'large' })
+    ours.push(performance.now() - started)
+    expect(added.kind).toBe('worktree')
+  }
+  const median = (times: number[]) => times.sort((a, b) => a - b)[4] ?? 0
+  console.log(`3,000 files: bare worktree add ${median(bare).toFixed(0)} ms, ours ${median(ours).toFixed(0)} ms`)
+})
+
+describe('two hundred children of one repository', () => {
+  let root = ''
+  const all: Worktree[] = []
+  beforeAll(() => {
+    root = bench.repository(
+      'many',
+      Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`src/f${n}.ts`, `${n}\n`])),
+    )
+  })
+
+  it('get their worktrees, twenty at a time, with no failure and no stray branch', async () => {
+    const repository = await bench.inspect(root)
+    const started = performance.now()
+    let next = 0
+    const worker = async () => {
+      while (next < 200) {
+        const childId = `c${String(next++).padStart(4, '0')}`
+        const added = await addWorktree(bench.git, { repository, childId, title: 'many' })
+        if (added.kind === 'problem') throw new Error(`${added.message} ${added.detail ?? ''}`)
+        all.push(added)
+      }
+    }
+    await Promise.all(Array.from({ length: 20 }, worker))
+    const ms = performance.now() - started
+    console.log(`200 creates, 20 at a time: ${Math.round(ms)} ms, ${Math.round(ms / 200)} ms each`)
+    expect(new Set(all.map(({ path }) => path)).size).toBe(200)
+    expect(bench.sh(root, 'for-each-ref', '--format=%(refname)', 'refs/heads/coxswain/').split('\n')).toHaveLength(200)
+    expect((await reconcile(bench.git, repository.commonDir, all)).size).toBe(200)
+  })
+
+  it('are listed by one git process each', async () => {
+    const counter = join(bench.folder, 'counter')
+    writeFileSync(join(bench.folder, 'git-counted'), `#!/bin/sh\nprintf . >>'${counter}'\nexec git "$@"\n`, {
+      mode: 0o755,
+    })
+    const counted = bench.makeGit({}, join(bench.folder, 'git-counted'))
+    for (const [name, git] of [
+      ['counted', counted],
+      ['first', bench.git],
+      ['second', bench.git],
+    ] as const) {
+      const started = performance.now()
+      const states = await Promise.all(all.map((worktree) => status(git, worktree)))
+      console.log(`status of 200, ${name}: ${Math.round(performance.now() - started)} ms`)
+      expect(states.every((state) => state.kind === 'status' && !state.dirty && state.problems.length === 0)).toBe(true)
+    }
+    expect(readFileSync(counter, 'utf8')).toHaveLength(200)
+  })
+
+  it('leave nothing behind when all are discarded', async () => {
+    const started = performance.now()
+    for (const worktree of all)
+      expect(await discard(bench.git, worktree)).toMatchObject({ kind: 'discarded', removed: true })
+    console.log(`200 discards: ${Math.round((performance.now() - started) / 200)} ms each`)
+    expect(bench.sh(root, 'for-each-ref', 'refs/heads/coxswain/')).toBe('')
+    expect(existsSync(join(root, '.git/worktrees'))).toBe(false)
+    expect(readdirSync(bench.folder)).not.toContain('many.coxswain')
+    expect(readdirSync(join(bench.store, 'views'))).toEqual([])
+  })
+})
