@@ -74,6 +74,7 @@ export interface GitOutput {
 
 const stderrBytes = 16 * 1024
 const killGraceMs = 2_000
+const readsAtOnce = 2
 
 /** Nothing here may be overridden by a repository: command-line settings outrank every file. */
 const hardening = [
@@ -149,6 +150,8 @@ export class Git {
   private readonly executable: string
   private readonly base: Record<string, string>
   private found: GitVersion | null = null
+  private readonly waiting: (() => void)[] = []
+  private reading = 0
   private readonly queues = new Map<string, Promise<unknown>>()
 
   constructor(settings: GitSettings) {
@@ -286,6 +289,19 @@ export class Git {
       throw new GitFailure('failed', verb, `git ${verb} ended with code ${result.exitCode}.`, result.exitCode, stderr)
     }
     return { stdout, stderr, exitCode: result.exitCode, cut: false }
+  }
+
+  /** A reading call, at most two at a time: a long list of worktrees must not become a crowd of processes. */
+  async read(call: GitCall): Promise<GitOutput> {
+    if (this.reading < readsAtOnce) this.reading++
+    else await new Promise<void>((go) => this.waiting.push(go))
+    try {
+      return await this.run(call)
+    } finally {
+      const next = this.waiting.shift()
+      if (next) next()
+      else this.reading--
+    }
   }
 
   /** One writing call at a time per repository (common directory), in the order asked. A failure does not hold up the next. */

@@ -252,7 +252,7 @@ export class View {
 
   /** One git call that sees the worktree's files and the repository's objects, and nothing else of it. */
   run(call: Omit<GitCall, 'cwd' | 'network'> & { readonly index?: string; readonly cwd?: string }): Promise<GitOutput> {
-    return this.git.run({
+    return this.git.read({
       ...call,
       cwd: call.cwd ?? this.made.path,
       environment: {
