@@ -90,7 +90,7 @@ export class Heights {
     if (length === 0) return -1
     let index = 0
     let rest = Math.max(0, pixel)
-    for (let step = 2 ** Math.floor(Math.log2(length)); step > 0; step /= 2) {
+    for (let step = 2 ** Math.floor(Math.log2(length)); step >= 1; step /= 2) {
       const next = index + step
       if (next <= length && (this.sums[next] ?? 0) <= rest) {
         index = next

@@ -41,7 +41,7 @@ export function row(view: ChildView, now: number): Row {
   const need = needWords(child)
   const live = isLive(child)
   const accepts = acceptance(child)
-  const verdict = verdictWords(child)
+  const verdict = child.verifying ? null : verdictWords(child)
   const label = titleOf(child)
   const agent = plainLine(child.task.recipe.label, 40)
   const doing = need ?? doingNow(view)
@@ -53,7 +53,9 @@ export function row(view: ChildView, now: number): Row {
     ? null
     : accepts.accepting
       ? waiting > 0
-        ? t('{n} steers waiting', { n: waiting })
+        ? waiting === 1
+          ? t('1 steer waiting')
+          : t('{n} steers waiting', { n: waiting })
         : t('accepting steer')
       : t('not accepting steer: {why}', { why: accepts.why })
   const description = [
@@ -73,7 +75,7 @@ export function row(view: ChildView, now: number): Row {
     need === null && doing !== phaseWords(child) ? doing : null,
     since === null ? null : t('for {duration}', { duration: coarse(now - since) }),
     steering,
-    missed > 0 ? t('{n} steers missed', { n: missed }) : null,
+    missed === 0 ? null : missed === 1 ? t('1 steer missed') : t('{n} steers missed', { n: missed }),
     verdict,
     t('agent {agent}', { agent }),
     child.pinned ? t('pinned') : null,

@@ -1,0 +1,249 @@
+// What the transcript panel is told: header and buttons in words, receipts with their evidence, pages bounded in bytes.
+import { expect, test } from 'vitest'
+import type { Child, SteerState } from '../../../src/core/child'
+import type { TranscriptEntry } from '../../../src/core/transcript'
+import { ENTRY_TEXT_MAX, PAGE_BYTES, panelChildSchema, panelEntrySchema } from '../../../src/protocol/panel'
+import { actions } from '../../../src/ui/present/actions'
+import { pageOf, panelChild, panelEntry, panelSteer, toolBrief, wholeText } from '../../../src/ui/present/panel'
+import { approval, at, attempt, child, ended, question, recipe, steer, verdict, view } from './children'
+
+const buttons = (over: Partial<Child>): string =>
+  Object.entries(actions(child(over)))
+    .map(([name, able]) => `${name}: ${able.able ? 'yes' : able.why}`)
+    .join('\n')
+
+test.each<[string, Partial<Child>, string[]]>([
+  ['runs', {}, ['steer: yes', 'pause: yes', 'resume: it is running', 'stop: yes']],
+  [
+    'is preparing',
+    { phase: 'PENDING', attempts: [], worktree: null },
+    ['steer: yes', 'pause: it has not started yet', 'resume: it is running', 'stop: yes'],
+  ],
+  [
+    'is paused',
+    { phase: 'INTERRUPTED', paused: true },
+    ['steer: it is paused; resume it with your message', 'pause: it is paused already', 'resume: yes', 'stop: yes'],
+  ],
+  [
+    'was interrupted',
+    { phase: 'INTERRUPTED' },
+    [
+      'steer: it was interrupted; resume it with your message',
+      'pause: it is not running',
+      'resume: yes',
+      'stop: it is not running',
+    ],
+  ],
+  [
+    'is being stopped',
+    { phase: 'CANCEL_REQUESTED' },
+    [
+      'steer: it is being stopped',
+      'pause: it is being stopped',
+      'resume: it is being stopped',
+      'stop: it is being stopped already',
+    ],
+  ],
+  [
+    'is being verified',
+    { verifying: true },
+    ['steer: its work is being verified', 'pause: its work is being verified', 'resume: it is running', 'stop: yes'],
+  ],
+  [
+    'is done',
+    ended('SUCCESS'),
+    ['steer: it has ended; resume it with your message', 'pause: it has ended', 'resume: yes', 'stop: it has ended'],
+  ],
+  [
+    'never got a worktree',
+    ended('FAILURE', { worktree: null }),
+    [
+      'steer: it has ended; resume it with your message',
+      'pause: it has ended',
+      'resume: it never had a worktree',
+      'stop: it has ended',
+    ],
+  ],
+  [
+    'was discarded',
+    ended('SUCCESS', { discarded: true }),
+    [
+      'steer: it has ended; resume it with your message',
+      'pause: it has ended',
+      'resume: its worktree was discarded',
+      'stop: it has ended',
+    ],
+  ],
+  [
+    'runs an agent that cannot resume',
+    {
+      task: {
+        ...child().task,
+        recipe: recipe({ label: 'Plain', abilities: { ...recipe().abilities, resume: false } }),
+      },
+    },
+    [
+      'steer: yes',
+      'pause: Plain cannot go on after a pause; it can only be stopped',
+      'resume: it is running',
+      'stop: yes',
+    ],
+  ],
+])('buttons of a child that %s', (_what, over, shown) => {
+  expect(buttons(over)).toBe(shown.join('\n'))
+})
+
+test.each<[SteerState, 'observed' | 'agent said' | null, string]>([
+  ['queued', null, 'on disk, not handed over yet'],
+  ['sent', null, 'handed to the agent; no proof yet that it was read'],
+  ['delivered', 'agent said', 'in the model’s input (the agent said so)'],
+  ['delivered', 'observed', 'in the model’s input (seen in the agent’s own log)'],
+  ['confirmed', 'observed', 'the model answered after it (seen in the agent’s own log)'],
+  ['missed', null, 'the attempt ended before it was read'],
+  ['withdrawn', null, 'taken back before it was read'],
+  ['unknown', null, 'nobody can say what became of it'],
+])('a steer that is %s (%s) says what that proves', (state, kind, words) => {
+  expect(panelSteer(steer({ state, evidence: kind === null ? null : { kind } })).words).toBe(words)
+})
+
+test('only a steer that was not handed over yet can still be changed', () => {
+  const states: SteerState[] = ['queued', 'sent', 'delivered', 'confirmed', 'missed', 'withdrawn', 'refused', 'unknown']
+  expect(states.filter((state) => panelSteer(steer({ state })).waiting)).toEqual(['queued'])
+})
+
+test('what the host makes of a child is what the protocol says, in every phase', () => {
+  const rich: Partial<Child> = {
+    requests: [question(), approval('Bash', { command: 'rm -rf /' })],
+    steers: Array.from({ length: 200 }, (_, i) => steer({ id: `s${i}`, state: i === 0 ? 'missed' : 'confirmed' })),
+    verdict: verdict({
+      checks: [
+        {
+          check: { command: { argv: ['npm', 'test'] } },
+          result: 'FAIL',
+          reason: 'exit 1',
+          evidence: 'x',
+          recoverable: true,
+          ms: 12,
+        },
+      ],
+    }),
+  }
+  const phases: Child['phase'][] = [
+    'PENDING',
+    'STARTING',
+    'RUNNING',
+    'CANCEL_REQUESTED',
+    'SUCCESS',
+    'FAILURE',
+    'INTERRUPTED',
+    'CANCELLED',
+    'UNKNOWN',
+  ]
+  for (const phase of phases) {
+    const made = panelChild(view({ ...rich, phase }))
+    expect(panelChildSchema.parse(made)).toEqual(made)
+    // A missed steer from long ago is still there; the confirmed ones are bounded.
+    expect(made.steers.map(({ id }) => id)).toContain('s0')
+    expect(made.steers.length).toBeLessThan(70)
+  }
+})
+
+const entry = (n: number, body: object): TranscriptEntry => ({ n, at: at(n), attempt: 1, ...body }) as TranscriptEntry
+const bodies: readonly object[] = [
+  { kind: 'turn', reason: 'first', prompt: 'p' },
+  { kind: 'text', text: 't' },
+  { kind: 'reasoning', text: 'r' },
+  { kind: 'toolStarted', toolId: 'x', name: 'Bash', input: { command: 'ls' } },
+  { kind: 'toolEnded', toolId: 'x', output: 'o', isError: false },
+  { kind: 'steer', steerId: 's', text: 's', by: { kind: 'parent', session: 'p' } },
+  { kind: 'receipt', steerId: 's', state: 'delivered', evidence: 'agent said' },
+  { kind: 'asked', requestId: 'q', words: 'w' },
+  { kind: 'answered', requestId: 'q', words: 'w' },
+  { kind: 'report', ok: true, summary: 's' },
+  { kind: 'verdict', words: 'v' },
+  { kind: 'notice', level: 'info', text: 'n' },
+  { kind: 'noise', source: 'stderr', text: 'n' },
+]
+
+test('every kind of entry is shown as the protocol says', () => {
+  for (const body of bodies) {
+    const made = panelEntry(entry(1, body))
+    expect(panelEntrySchema.parse(made)).toEqual(made)
+  }
+})
+
+const steering = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]/
+/** Every text in a message but ids, which are never shown. */
+function strings(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) => (/^(toolId|steerId)$/.test(key) ? [] : strings(inner)))
+}
+
+test('no byte of an agent that steers a terminal or turns the reading direction reaches the webview', () => {
+  const bad = 'a\x1b]52;c;eA==\x07\x1b[31m\u202eb\x00'
+  const poison = (value: unknown): unknown => {
+    if (typeof value === 'string') return bad
+    if (typeof value === 'object' && value !== null)
+      return Object.fromEntries(
+        Object.entries(value).map(([key, inner]) => [
+          key,
+          key === 'kind' || key === 'reason' || key === 'level' || key === 'source' || key === 'state'
+            ? inner
+            : poison(inner),
+        ]),
+      )
+    return value
+  }
+  // A tool's input is shown as JSON, where an escape is written out in letters: seen, and harmless.
+  for (const body of bodies) expect(strings(panelEntry(entry(1, poison(body) as object))).join()).not.toMatch(steering)
+  const made = panelChild(
+    view(
+      { title: bad, requests: [question(bad), approval(bad, { [bad]: bad })], steers: [steer({ text: bad })] },
+      { activity: bad },
+    ),
+  )
+  expect(strings(made).join()).not.toMatch(steering)
+})
+
+test('a page keeps within its bytes and goes on where it stopped', () => {
+  const entries = Array.from({ length: 400 }, (_, n) => entry(n, { kind: 'text', text: 'ü'.repeat(3_000) }))
+  const seen: number[] = []
+  let pages = 0
+  for (let from = 0; from < entries.length; pages++) {
+    const page = pageOf(entries.slice(from))
+    expect(Buffer.byteLength(JSON.stringify(page))).toBeLessThanOrEqual(PAGE_BYTES)
+    seen.push(...page.map(({ n }) => n))
+    from += page.length
+  }
+  expect(seen).toEqual(entries.map(({ n }) => n))
+  expect(pages).toBeGreaterThan(5)
+})
+
+test('five megabytes of output are cut in the page and whole in the editor', () => {
+  const big = entry(0, { kind: 'toolEnded', toolId: 'x', output: 'line\n'.repeat(1_048_576), isError: false })
+  const shown = panelEntry(big)
+  expect(shown.kind === 'toolEnded' && shown.output.text.length).toBeLessThanOrEqual(ENTRY_TEXT_MAX)
+  expect(shown.kind === 'toolEnded' && shown.output.whole).toBe(5_242_880)
+  expect(Buffer.byteLength(JSON.stringify(pageOf([big])))).toBeLessThan(PAGE_BYTES)
+  expect(wholeText(big, 'output')).toHaveLength(5_242_880)
+  expect(wholeText(big, 'input')).toBeNull()
+})
+
+test.each([
+  [{ command: 'npm test', description: 'Runs tests' }, 'npm test'],
+  [{ cmd: ['git', 'status'] }, 'git status'],
+  [{ file_path: '/w/a.ts', old_string: 'x' }, '/w/a.ts'],
+  [{ unusual: 'first string' }, 'first string'],
+  [{ n: 3 }, ''],
+  ['plain', 'plain'],
+  [null, ''],
+])('of a tool’s input %j the folded line shows "%s"', (input, brief) => {
+  expect(toolBrief(input)).toBe(brief)
+})
+
+test('the verdict says when the work has gone on since', () => {
+  const resumed = { verdict: verdict(), attempts: [attempt({ ended: 'SUCCESS' }), attempt({ n: 2 })] }
+  expect(panelChild(view(resumed)).verdict?.stale).toBe(true)
+  expect(panelChild(view({ verdict: verdict() })).verdict?.stale).toBe(false)
+})

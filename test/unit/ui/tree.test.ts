@@ -1,0 +1,320 @@
+// The tree as a person sees it, asserted as text: groups, order, nesting, and each row's words.
+import { expect, test } from 'vitest'
+import type { Child } from '../../../src/core/child'
+import { row } from '../../../src/ui/present/row'
+import { buildTree, needsYouCount, type ChildNode, type TreeFilter } from '../../../src/ui/present/standing'
+import type { ChildView } from '../../../src/supervisor/view'
+import { approval, at, attempt, child, ended, now, question, recipe, steer, verdict, view } from './children'
+
+function tree(views: readonly ChildView[], filter?: TreeFilter, unfolded: 'finished'[] = []): string {
+  const lines: string[] = []
+  const add = (nodes: readonly ChildNode[], depth: number): void => {
+    for (const node of nodes) {
+      const { icon, label, description } = row(node.view, now(90))
+      lines.push(`${'  '.repeat(depth)}(${icon.id}) ${label} | ${description}`)
+      add(node.children, depth + 1)
+    }
+  }
+  for (const group of buildTree(views, filter, new Set(unfolded))) {
+    lines.push(`${group.standing} ${group.count}`)
+    add(group.roots, 1)
+    if (group.hidden > 0) lines.push(`  Show ${group.hidden} more`)
+  }
+  return lines.join('\n')
+}
+
+const one = (over: Partial<Child>, seen: Partial<Omit<ChildView, 'child'>> = {}): string => {
+  const { icon, label, description } = row(view(over, seen), now(90))
+  return `(${icon.id}) ${label} | ${description}`
+}
+
+test('groups follow who must act next, and a row says at a glance what goes on', () => {
+  const views = [
+    view({ id: 'a', title: 'Works' }, { activity: 'Bash: npm test', activityAt: at(49) }),
+    view({ id: 'b', title: 'Asks', requests: [question()] }, { activityAt: at(20) }),
+    view({ id: 'c', title: 'Sleeps', phase: 'INTERRUPTED', paused: true, attempts: [attempt({ endedAt: at(30) })] }),
+    view({ id: 'd', title: 'Claims', ...ended('SUCCESS') }),
+    view({
+      id: 'e',
+      title: 'Failed',
+      acceptedAt: at(1),
+      ...ended('FAILURE'),
+      attempts: [attempt({ vanished: 'its keeper is gone' })],
+    }),
+    view({ id: 'f', title: 'Stopped', ...ended('CANCELLED') }),
+  ]
+  expect(tree(views)).toBe(
+    [
+      'needsYou 1',
+      '  (question) Asks | asks: Which file first? · 1m · accepting steer · Demo agent',
+      'working 1',
+      '  (sync~spin) Works | Bash: npm test · 41s · accepting steer · Demo agent',
+      'paused 1',
+      '  (debug-pause) Sleeps | paused · 1m · Demo agent',
+      'review 1',
+      '  (pass) Claims | says it is done · 30s · Demo agent',
+      'finished 2',
+      '  (error) Failed | failed: its keeper is gone · 30s · Demo agent',
+      '  (circle-slash) Stopped | stopped · 30s · Demo agent',
+    ].join('\n'),
+  )
+})
+
+test.each<[string, Partial<Child>, string]>([
+  [
+    'waits for a slot',
+    { phase: 'PENDING', waitingForSlot: true, attempts: [] },
+    '(clock) Fix the null check | waiting for a free slot · 1m · accepting steer · Demo agent',
+  ],
+  [
+    'starts',
+    { phase: 'STARTING', attempts: [attempt({ launchedAt: null })] },
+    '(loading~spin) Fix the null check | starting · 1m · accepting steer · Demo agent',
+  ],
+  [
+    'is being paused',
+    { attempts: [attempt({ endRequest: { cause: 'interrupt', reason: '', by: { kind: 'person' }, at: at(5) } })] },
+    '(sync~spin) Fix the null check | pausing · 1m · not accepting steer: it is being paused · Demo agent',
+  ],
+  [
+    'is being stopped',
+    { phase: 'CANCEL_REQUESTED' },
+    '(stop-circle) Fix the null check | stopping · 1m · not accepting steer: it is being stopped · Demo agent',
+  ],
+  [
+    'is verified now',
+    { verifying: true },
+    '(beaker) Fix the null check | verifying · 1m · not accepting steer: its work is being verified · Demo agent',
+  ],
+  [
+    'is rate limited',
+    { conditions: { rate_limited: { words: 'rate limited until 12:10', until: at(600) } } },
+    '(sync~spin) Fix the null check | rate limited until 12:10 · 1m · accepting steer · Demo agent',
+  ],
+  [
+    'cannot be steered',
+    { task: { ...child().task, recipe: recipe({ abilities: { ...recipe().abilities, steerMode: 'none' } }) } },
+    '(sync~spin) Fix the null check | working · 1m · not accepting steer: Demo agent cannot be steered while it runs; interrupt and resume it instead · Demo agent',
+  ],
+  [
+    'has steers waiting',
+    { steers: [steer(), steer({ id: 'st-2', state: 'sent' })] },
+    '(sync~spin) Fix the null check | working · 1m · 2 steers waiting · Demo agent',
+  ],
+  [
+    'wants to use a tool',
+    { requests: [approval('Bash')] },
+    '(shield) Fix the null check | wants to use Bash · 1m · accepting steer · Demo agent',
+  ],
+  [
+    'is out of sight',
+    { phase: 'UNKNOWN' },
+    '(question) Fix the null check | its processes cannot be seen · Demo agent',
+  ],
+  [
+    'hit its time limit',
+    {
+      phase: 'INTERRUPTED',
+      attempts: [
+        attempt({
+          endedAt: at(60),
+          endRequest: { cause: 'timeout', reason: '', by: { kind: 'coxswain' }, at: at(50) },
+        }),
+      ],
+    },
+    '(debug-pause) Fix the null check | interrupted: time limit reached · 30s · Demo agent',
+  ],
+  [
+    'was verified',
+    ended('SUCCESS', { verdict: verdict() }),
+    '(verified-filled) Fix the null check | succeeded, verified · 30s · Demo agent',
+  ],
+  [
+    'failed a check',
+    ended('SUCCESS', {
+      verdict: verdict({
+        status: 'failed',
+        disposition: 'partial',
+        checks: [{ check: { file_exists: { path: 'a' } }, result: 'FAIL', reason: 'absent', recoverable: true, ms: 1 }],
+      }),
+    }),
+    '(warning) Fix the null check | 1 check failed · 30s · Demo agent',
+  ],
+  [
+    'was not verified',
+    ended('SUCCESS', { verdict: verdict({ status: 'unverified' }) }),
+    '(pass) Fix the null check | says it is done · 30s · not verified · Demo agent',
+  ],
+  [
+    'missed a steer',
+    ended('SUCCESS', { steers: [steer({ state: 'missed' })] }),
+    '(warning) Fix the null check | 1 steer was missed · 30s · Demo agent',
+  ],
+  [
+    'was paused with a steer waiting',
+    {
+      phase: 'INTERRUPTED',
+      paused: true,
+      steers: [steer({ state: 'missed' })],
+      attempts: [attempt({ endedAt: at(60) })],
+    },
+    '(debug-pause) Fix the null check | paused · 30s · 1 missed · Demo agent',
+  ],
+  [
+    'exited with a code',
+    ended('FAILURE', {
+      attempts: [
+        attempt({ exit: { code: 3, signal: null, firstCause: null, drained: true, survivors: 0, durationMs: 1 } }),
+      ],
+    }),
+    '(error) Fix the null check | failed: process exited with code 3 · 30s · Demo agent',
+  ],
+])('a child that %s', (_what, over, shown) => {
+  expect(one(over)).toBe(shown)
+})
+
+test('a tree of children stands whole in the group of its most urgent member', () => {
+  const views = [
+    view({ id: 'boss', title: 'Boss', acceptedAt: at(0) }),
+    view({ id: 'kid', title: 'Kid', parentChild: 'boss', acceptedAt: at(1), ...ended('SUCCESS') }),
+    view({ id: 'grandkid', title: 'Grandkid', parentChild: 'kid', acceptedAt: at(2), requests: [question()] }),
+    view({ id: 'other', title: 'Other', acceptedAt: at(3) }),
+  ]
+  expect(
+    tree(views)
+      .split('\n')
+      .map((line) => line.replace(/ \|.*/, '')),
+  ).toEqual([
+    'needsYou 3',
+    '  (sync~spin) Boss',
+    '    (pass) Kid',
+    '      (question) Grandkid',
+    'working 1',
+    '  (sync~spin) Other',
+  ])
+  expect(needsYouCount(views)).toBe(1)
+})
+
+test('parent links that run in a circle or into nothing lose no child', () => {
+  const views = [
+    view({ id: 'a', title: 'A', parentChild: 'b' }),
+    view({ id: 'b', title: 'B', parentChild: 'a' }),
+    view({ id: 'c', title: 'C', parentChild: 'gone' }),
+  ]
+  const titles = tree(views).match(/\) (A|B|C) /g)
+  expect(titles?.sort()).toEqual([') A ', ') B ', ') C '])
+})
+
+test('finished children fold after five; failures and pinned ones never do', () => {
+  const views = Array.from({ length: 12 }, (_, i) =>
+    view({
+      id: `f${i}`,
+      title: `F${i}`,
+      acceptedAt: at(i),
+      pinned: i === 0,
+      ...(i === 1 ? ended('FAILURE') : ended('CANCELLED')),
+    }),
+  )
+  const shown = (unfolded: 'finished'[] = []): string[] =>
+    tree(views, undefined, unfolded)
+      .split('\n')
+      .map((line) => line.replace(/\(\S+\) | \|.*/g, '').trim())
+  expect(shown()).toEqual(['finished 12', 'F0', 'F11', 'F10', 'F9', 'F8', 'F7', 'F1', 'Show 5 more'])
+  expect(shown(['finished'])).toHaveLength(13)
+})
+
+test('whoever has waited longest is asked first; elsewhere the newest stands first, pinned before all', () => {
+  const asks = (id: string, s: number): ChildView => view({ id, title: id, acceptedAt: at(s), requests: [question()] })
+  const works = (id: string, s: number, pinned = false): ChildView => view({ id, title: id, acceptedAt: at(s), pinned })
+  const titles = tree([asks('a1', 5), asks('a2', 1), works('w1', 1), works('w2', 9), works('w3', 0, true)])
+    .split('\n')
+    .map((line) => line.replace(/\(\S+\) | \|.*/g, '').trim())
+  expect(titles).toEqual(['needsYou 2', 'a2', 'a1', 'working 3', 'w3', 'w2', 'w1'])
+})
+
+test('a filter by text, agent or state leaves out what does not match, and archived children stay out until asked for', () => {
+  const views = [
+    view({ id: 'a', title: 'Harbour' }),
+    view({
+      id: 'b',
+      title: 'Tides',
+      task: { ...child().task, goal: 'harbour lights', recipe: recipe({ agent: 'x', label: 'X' }) },
+    }),
+    view({ id: 'c', title: 'Old harbour', archived: true, ...ended('SUCCESS') }),
+  ]
+  const titles = (filter: TreeFilter): string[] => tree(views, filter).match(/(?<=\) )[^|]+(?= \|)/g) ?? []
+  expect(titles({})).toEqual(['Tides', 'Harbour'])
+  expect(titles({ text: 'HARBOUR' })).toEqual(['Tides', 'Harbour'])
+  expect(titles({ text: 'harbour', agents: ['demo'] })).toEqual(['Harbour'])
+  expect(titles({ standings: ['finished'], archived: true })).toEqual(['Old harbour'])
+  expect(titles({ text: 'nothing' })).toEqual([])
+})
+
+test('a screen reader hears one sentence that does not change by the second', () => {
+  const asking = view(
+    { requests: [approval('Bash')], steers: [steer()], seen: true, pinned: true },
+    { activity: 'Bash', activityAt: at(0) },
+  )
+  expect(row(asking, now(90)).sentence).toBe(
+    'Fix the null check, needs you: wants to use Bash, waiting for your answer, for 1 minute, 1 steer waiting, agent Demo agent, pinned',
+  )
+  expect(row(asking, now(91)).sentence).toBe(row(asking, now(119)).sentence)
+  expect(row(view(ended('SUCCESS', { seen: false })), now(90)).sentence).toBe(
+    'Fix the null check, says it is done, for less than a minute, agent Demo agent, unread',
+  )
+})
+
+test.each<[string, Partial<Child>, string]>([
+  ['runs', {}, 'child canSteer canPause canStop hasWorktree loose kept'],
+  ['asks', { requests: [question()] }, 'child canSteer canPause canStop asks hasWorktree loose kept'],
+  ['is preparing', { phase: 'PENDING', attempts: [], worktree: null }, 'child canSteer canStop loose kept'],
+  [
+    'is paused',
+    { phase: 'INTERRUPTED', paused: true, attempts: [attempt({ ended: 'INTERRUPTED' })] },
+    'child canResume canStop hasWorktree ended loose kept',
+  ],
+  ['is being stopped', { phase: 'CANCEL_REQUESTED' }, 'child hasWorktree loose kept'],
+  [
+    'is done',
+    ended('SUCCESS', { verdict: verdict(), pinned: true, archived: true }),
+    'child canResume hasWorktree hasVerdict ended pinned archived',
+  ],
+  ['is done and was discarded', ended('SUCCESS', { discarded: true }), 'child ended loose kept'],
+  [
+    'runs an agent that cannot resume',
+    { task: { ...child().task, recipe: recipe({ abilities: { ...recipe().abilities, resume: false } }) } },
+    'child canSteer canStop hasWorktree loose kept',
+  ],
+])('menus of a child that %s', (_what, over, context) => {
+  expect(row(view(over), now(90)).context).toBe(context)
+})
+
+test('what an agent wrote reaches a row as plain words', () => {
+  const hostile = view(
+    { title: '[a](command:x) \x1b]0;t\x07\u202e$(zap)', requests: [question('\x1b[31m<img src=x>\nnow?')] },
+    {},
+  )
+  const { label, description, sentence } = row(hostile, now(90))
+  expect(label).toBe('[a](command:x) $(zap)')
+  expect(description).toBe('asks: <img src=x> now? · 1m · accepting steer · Demo agent')
+  expect(sentence).not.toMatch(/[\u202e\x1b]/)
+})
+
+test('the hover tells goal, branch, spending and what waits', () => {
+  const spent = view({
+    attempts: [attempt({ usage: { inputTokens: 12_000, outputTokens: 345, costUsd: 0.042 } })],
+    steers: [steer(), steer({ id: 'm', state: 'missed' })],
+  })
+  expect(row(spent, now(90)).tooltip.map(({ name, value }) => `${name}: ${value}`)).toEqual([
+    'Goal: Fix the null check in lib/auth.py.',
+    'State: working',
+    'Agent: Demo agent',
+    'Model: demo-1',
+    'Branch: coxswain/fix-the-null-check',
+    'Elapsed: 1m',
+    'Spent: 12.3k tokens, $0.042',
+    'Steering: accepting steer',
+    'Steers waiting: 1',
+    'Steers missed: 1',
+  ])
+})
