@@ -12,11 +12,19 @@ const CONTROL = String.raw`[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]`
 const INVISIBLE = String.raw`[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]`
 
 const unsafe = new RegExp([OSC, STRING, CSI, ESCAPE, CONTROL, INVISIBLE].join('|'), 'gu')
+const hidden = new RegExp([CONTROL, INVISIBLE].join('|'), 'gu')
 const lineEnds = /\r\n?|[\u2028\u2029]/g
 
 /** Several lines of text: line feeds and tabs stay, every other control, escape sequence and bidi control goes. */
 export function plainText(text: string): string {
   return text.replace(lineEnds, '\n').replace(unsafe, '')
+}
+
+/** Like plainText, but what goes is written out as `\\u{1b}`: for what a person is asked to approve. */
+export function visibleText(text: string): string {
+  return text
+    .replace(lineEnds, '\n')
+    .replace(hidden, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`)
 }
 
 /** One line of text, white space folded, cut to `max` characters with an ellipsis. */

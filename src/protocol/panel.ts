@@ -42,7 +42,6 @@ export const fromWebviewSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('find'), wish, childId, query: z.string().min(1).max(500), after: n.nullable() }),
   /** Show the whole of an entry that was cut, in an editor. */
   z.strictObject({ type: z.literal('open'), childId, n, part: z.enum(['text', 'input', 'output']) }),
-  z.strictObject({ type: z.literal('keep'), childId }),
 ])
 export type FromWebview = z.infer<typeof fromWebviewSchema>
 
@@ -111,6 +110,8 @@ export const panelChildSchema = z.object({
   tokens: z.string().nullable(),
   cost: z.string().nullable(),
   accepting: z.boolean(),
+  /** For the header: a few words. */
+  steeringBrief: z.string(),
   /** The mode when it accepts, the reason when it does not. */
   steering: z.string(),
   can: z.object({ steer: able, pause: able, resume: able, stop: able }),
@@ -171,7 +172,7 @@ export type ShownText = z.infer<typeof shownText>
 
 export const toWebviewSchema = z.discriminatedUnion('type', [
   /** Show this child from nothing: forget the former one. `kept` = this panel is pinned to it. */
-  z.object({ type: z.literal('show'), childId, kept: z.boolean(), focusSteer: z.boolean() }),
+  z.object({ type: z.literal('show'), childId, kept: z.boolean() }),
   /** What is new since the last one. `entries` are [from, from + length) of `total`; a gap is fetched by page. */
   z.object({
     type: z.literal('update'),

@@ -9,7 +9,7 @@ import { askOne, askText, BACK, type Choice } from './ask'
 import { refuseGoal, roomLeft } from './present/input'
 import { t } from './present/l10n'
 import { forNotice, forPick } from './present/safe'
-import { steerModeWords } from './present/words'
+import { steerModeBrief } from './present/words'
 import type { AgentFound, Coxswain, Supervision } from './supervision'
 
 const rememberedSchema = z.object({
@@ -187,10 +187,8 @@ function agentChoices(found: readonly AgentFound[]): Choice<string | null>[] {
     description: forPick([agent.id === agent.label ? '' : agent.id, agent.version ?? ''].filter(Boolean).join(' · ')),
     detail: forPick(
       [
-        agent.steerMode === 'none' || agent.steerMode === 'restart'
-          ? steerModeWords(agent.steerMode)
-          : t('takes steers: {mode}', { mode: steerModeWords(agent.steerMode) }),
-        agent.resume ? t('can be paused and resumed') : t('cannot be resumed'),
+        t('takes steers {when}', { when: steerModeBrief(agent.steerMode) }),
+        agent.resume ? t('pauses and resumes') : t('cannot be resumed'),
         ...(agent.approvals ? [t('asks for approvals')] : []),
       ].join(' · '),
       300,
@@ -199,7 +197,12 @@ function agentChoices(found: readonly AgentFound[]): Choice<string | null>[] {
   const missing = found.length - here.length
   choices.push({
     value: null,
-    label: missing === 0 ? t('Check agents') : t('{n} more agents are not installed', { n: missing }),
+    label:
+      missing === 0
+        ? t('Check agents')
+        : missing === 1
+          ? t('1 more agent is not installed')
+          : t('{n} more agents are not installed', { n: missing }),
     detail: t('What was looked for, where, and how to get it'),
   })
   return choices

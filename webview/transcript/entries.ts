@@ -61,16 +61,20 @@ function body(entry: PanelEntry, context: RowContext): HTMLElement {
     case 'report':
       return el(
         'div',
-        entry.ok ? 'card' : 'card bad',
+        '',
         el(
           'div',
-          'card-title',
-          icon(entry.ok ? 'pass' : 'error'),
-          entry.ok ? say.claimsSuccess : say.claimsFailure,
-          time(entry.at),
+          entry.ok ? 'card' : 'card bad',
+          el(
+            'div',
+            'card-title',
+            icon(entry.ok ? 'pass' : 'error'),
+            entry.ok ? say.claimsSuccess : say.claimsFailure,
+            time(entry.at),
+          ),
+          prose(entry.text.text),
+          rest(entry, 'text', entry.text, context),
         ),
-        prose(entry.text.text),
-        rest(entry, 'text', entry.text, context),
       )
     case 'verdict':
       return line('verified', entry.words, entry.at, 'strong')
@@ -149,10 +153,14 @@ function steer(entry: Of<'steer'>, context: RowContext): HTMLElement {
   const now = context.steer(entry.steerId)
   return el(
     'div',
-    'card steer',
-    el('div', 'card-title', icon('megaphone'), say.steeredBy(entry.by), time(entry.at)),
-    el('div', 'prose', now?.text ?? entry.text),
-    now === undefined ? null : receipt(now),
+    '',
+    el(
+      'div',
+      'card steer',
+      el('div', 'card-title', icon('megaphone'), say.steeredBy(entry.by), time(entry.at)),
+      el('div', 'prose', now?.text ?? entry.text),
+      now === undefined ? null : receipt(now),
+    ),
   )
 }
 

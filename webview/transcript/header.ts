@@ -10,7 +10,6 @@ export interface HeaderActs {
   readonly pause: () => void
   readonly resume: () => void
   readonly stop: () => void
-  readonly keep: () => void
   readonly refused: (why: string) => void
 }
 
@@ -24,7 +23,6 @@ export class Header {
   private readonly need = el('div', 'need')
   private readonly goal = el('div', 'goal-text')
   private readonly goalFold: HTMLDetailsElement
-  private readonly keepButton: ButtonControl
   private readonly buttons: Record<keyof PanelChild['can'], ButtonControl>
   private child: PanelChild | null = null
 
@@ -36,7 +34,6 @@ export class Header {
       resume: button({ label: say.resume, icon: 'debug-continue', press: acts.resume, refused }),
       stop: button({ label: say.stop, icon: 'debug-stop', press: acts.stop, refused }),
     }
-    this.keepButton = button({ label: say.keep, icon: 'pin', look: 'icon', title: say.keepHint, press: acts.keep })
     this.goalFold = el('details', 'goal', el('summary', '', say.goal), this.goal)
     const { steer, pause, resume, stop } = this.buttons
     const bar = el('div', 'buttons', steer.element, pause.element, resume.element, stop.element)
@@ -44,7 +41,7 @@ export class Header {
     this.element = el(
       'header',
       'header',
-      el('div', 'title-line', this.title, this.keepButton.element),
+      this.title,
       el('div', 'state-line', this.phase, this.activity),
       this.facts,
       this.need,
@@ -53,39 +50,31 @@ export class Header {
     )
   }
 
-  showKept(kept: boolean): void {
-    show(this.keepButton.element, !kept)
-  }
-
   render(child: PanelChild): void {
     const former = this.child
     this.child = child
     setText(this.title, child.title)
     if (former?.phase !== child.phase || former.icon.id !== child.icon.id)
       this.phase.replaceChildren(icon(child.icon.id, child.icon.color), el('strong', '', child.phase))
-    setText(
-      this.activity,
-      child.live && child.activity !== null && child.activity !== child.phase ? child.activity : '',
-    )
-    const chip = el(
-      'span',
-      child.accepting ? 'chip accepts' : 'chip',
-      child.accepting ? `${say.accepting}: ${child.steering}` : say.notAccepting,
-    )
-    if (!child.accepting) chip.title = child.steering
+    const busy = child.live && child.requests.length === 0 && child.activity !== child.phase
+    setText(this.activity, busy && child.activity !== null ? child.activity : '')
+    const steering = fact(child.accepting ? 'megaphone' : 'mute', child.steeringBrief)
+    steering.title = child.steering
     this.facts.replaceChildren(
       ...[
         fact('hubot', child.agent),
-        child.model === null ? null : fact('symbol-misc', child.model),
+        child.model === null ? null : fact('chip', child.model),
         child.branch === null ? null : fact('git-branch', child.branch),
         this.elapsed,
         child.tokens === null ? null : fact('symbol-numeric', child.tokens),
         child.cost === null ? null : fact('credit-card', child.cost),
-        child.live ? chip : null,
+        child.live ? steering : null,
       ].filter((part) => part !== null),
     )
     this.tick()
-    const words = [child.need, child.reason === child.need ? null : child.reason].filter((part) => part !== null)
+    // What it asks stands in full below, with the answers.
+    const need = child.requests.length > 0 ? null : child.need
+    const words = [need, child.reason === need ? null : child.reason].filter((part) => part !== null)
     setText(this.need, words.join(' · '))
     show(this.need, words.length > 0)
     setText(this.goal, child.goal)

@@ -14,6 +14,8 @@ export interface ListSource {
 
 /** Rows beyond each edge of the viewport that exist already, in pixels. */
 const MARGIN = 500
+/** Free space below the last row, in pixels. */
+const END = 12
 
 export class VirtualList {
   readonly element = el('div', 'scroller')
@@ -33,6 +35,10 @@ export class VirtualList {
     this.element.append(this.before, this.rows, this.after)
     this.element.addEventListener('scroll', () => this.scrolled(), { passive: true })
     this.element.addEventListener('keydown', (event) => this.key(event))
+    // Unfolding a row must not push it away from under the pointer: the end is no longer what the person looks at.
+    this.rows.addEventListener('click', (event) => {
+      if (event.target instanceof Element && event.target.closest('summary') !== null) this.stay()
+    })
     const observer = new ResizeObserver(() => this.resized())
     observer.observe(this.element)
     observer.observe(this.rows)
@@ -110,6 +116,14 @@ export class VirtualList {
     })
   }
 
+  private stay(): void {
+    if (!this.followsNow) return
+    this.followsNow = false
+    const top = this.element.scrollTop
+    const n = Math.max(0, this.heights.at(top))
+    this.anchor = { n, offset: top - this.heights.top(n) }
+  }
+
   private scrolled(): void {
     const top = this.element.scrollTop
     if (Math.abs(top - this.setTop) < 1) return
@@ -146,7 +160,7 @@ export class VirtualList {
   }
 
   private topNow(viewport: number): number {
-    if (this.followsNow) return Math.max(0, this.heights.total - viewport)
+    if (this.followsNow) return Math.max(0, this.heights.total + END - viewport)
     return Math.max(0, this.heights.top(this.anchor.n) + this.anchor.offset)
   }
 
@@ -185,13 +199,15 @@ export class VirtualList {
 
   private space(first: number, last: number): void {
     this.before.style.height = `${this.heights.top(first)}px`
-    this.after.style.height = `${Math.max(0, this.heights.total - this.heights.top(last))}px`
+    this.after.style.height = `${Math.max(0, this.heights.total - this.heights.top(last)) + END}px`
   }
 
   private settle(viewport: number): void {
     const top = this.followsNow ? this.element.scrollHeight : this.topNow(viewport)
     if (Math.abs(this.element.scrollTop - top) >= 1) this.element.scrollTop = top
     this.setTop = this.element.scrollTop
+    if (!this.followsNow && this.heights.length > 0 && this.element.scrollHeight - this.setTop <= viewport + 3)
+      this.followsNow = true
     if (this.followsNow && this.heights.length > 0) {
       const n = this.heights.at(this.setTop)
       this.anchor = { n, offset: this.setTop - this.heights.top(n) }

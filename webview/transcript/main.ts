@@ -110,9 +110,6 @@ const header = new Header({
     else steering.focus()
   },
   stop: () => void tellWish({ type: 'stop' }),
-  keep: () => {
-    if (saved.childId !== null) vscode.postMessage({ type: 'keep', childId: saved.childId })
-  },
   refused: (why) => steering.tell(say.because(why), true),
 })
 const verification = new Verification()
@@ -207,7 +204,6 @@ function showChild(childId: string, kept: boolean): void {
   show(page, false)
   show(gone, false)
   show(waiting, true)
-  header.showKept(kept)
   steering.reset()
   steering.draft = saved.drafts[childId] ?? ''
 }
@@ -284,8 +280,7 @@ window.addEventListener('message', (event: MessageEvent<ToWebview>) => {
       if (message.at !== null) list.go(message.at)
       return
     case 'kept':
-      save({ kept: message.kept })
-      return header.showKept(message.kept)
+      return save({ kept: message.kept })
     case 'focusSteer':
       if (message.text !== null) steering.draft = message.text
       // The page may only just be coming up.

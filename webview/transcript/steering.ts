@@ -52,7 +52,6 @@ export class Steering {
       void this.submit()
     })
     this.input.addEventListener('input', () => {
-      this.grow()
       this.count()
       this.acts.draftChanged(this.input.value)
     })
@@ -76,7 +75,6 @@ export class Steering {
   set draft(text: string) {
     this.input.value = text
     this.pending = null
-    this.grow()
     this.count()
   }
 
@@ -153,11 +151,6 @@ export class Steering {
     const outcome = await this.acts.wish(wish)
     this.tell(outcome.words, !outcome.ok)
     return outcome.ok
-  }
-
-  private grow(): void {
-    this.input.style.height = 'auto'
-    this.input.style.height = `${Math.min(this.input.scrollHeight + 2, 240)}px`
   }
 
   private count(): void {

@@ -94,7 +94,6 @@ export class TranscriptPanel implements vscode.Disposable {
   keep(): void {
     if (this.keptNow) return
     this.keptNow = true
-    this.nameTab()
     this.onKept(this)
     if (this.scriptReady) void this.post({ type: 'kept', kept: true })
   }
@@ -114,8 +113,7 @@ export class TranscriptPanel implements vscode.Disposable {
 
   private nameTab(): void {
     const view = this.supervision.view?.get(this.shownChild)
-    const title = view === undefined ? t('Child') : titleOf(view.child)
-    const wanted = this.keptNow ? title : t('Preview: {title}', { title })
+    const wanted = view === undefined ? t('Child') : titleOf(view.child)
     if (this.panel.title !== wanted) this.panel.title = wanted
   }
 
@@ -124,7 +122,7 @@ export class TranscriptPanel implements vscode.Disposable {
     this.sentChild = ''
     this.inFlight = false
     if (!this.scriptReady) return
-    void this.post({ type: 'show', childId: this.shownChild, kept: this.keptNow, focusSteer: false })
+    void this.post({ type: 'show', childId: this.shownChild, kept: this.keptNow })
     this.wake(0)
   }
 
@@ -230,9 +228,6 @@ export class TranscriptPanel implements vscode.Disposable {
         return
       case 'page':
         return this.page(message.childId, message.from, message.count)
-      case 'keep':
-        if (message.childId === this.shownChild) this.keep()
-        return
       case 'open':
         if (this.knows(message.childId))
           await vscode.window.showTextDocument(wholeTextUri(message.childId, message.n, message.part), {

@@ -10,7 +10,7 @@ import {
   type Steer,
 } from '../../core/child'
 import type { Actor } from '../../core/events'
-import { cutText, plainLine, plainText } from '../../core/plainText'
+import { cutText, plainLine, plainText, visibleText } from '../../core/plainText'
 import type { TranscriptEntry } from '../../core/transcript'
 import {
   ENTRY_TEXT_MAX,
@@ -29,6 +29,7 @@ import {
   endReason,
   needWords,
   phaseWords,
+  steerModeBrief,
   steerModeWords,
   steerStateWords,
   titleOf,
@@ -62,6 +63,9 @@ export function panelChild(view: ChildView): PanelChild {
     tokens: tokenWords(usage),
     cost: costWords(usage),
     accepting: accepts.accepting,
+    steeringBrief: accepts.accepting
+      ? t('accepting steer {when}', { when: steerModeBrief(child.task.recipe.abilities.steerMode) })
+      : t('not accepting steer'),
     steering: accepts.accepting ? steerModeWords(child.task.recipe.abilities.steerMode) : accepts.why,
     can: actions(child),
     requests: openRequests(child).map((request) => ({
@@ -77,7 +81,7 @@ export function panelChild(view: ChildView): PanelChild {
           : {
               kind: 'approval',
               tool: plainLine(request.ask.tool),
-              input: shown(jsonText(request.ask.input)),
+              input: shown(inputText(request.ask.input, visibleText), visibleText),
               detail: request.ask.detail === undefined ? null : cutText(plainText(request.ask.detail), 4_000),
               folder: line(child.worktree?.cwd ?? null),
             },
@@ -159,7 +163,7 @@ export function panelEntry(entry: TranscriptEntry): PanelEntry {
         toolId: entry.toolId,
         name: plainLine(entry.name, 80),
         brief: toolBrief(entry.input),
-        input: shown(jsonText(entry.input)),
+        input: shown(inputText(entry.input, plainText)),
         subagent: line(entry.subagent ?? null),
       }
     case 'toolEnded':
@@ -228,7 +232,7 @@ export function wholeText(entry: TranscriptEntry, part: 'text' | 'input' | 'outp
     case 'turn':
       return part === 'text' ? plainText(entry.prompt) : null
     case 'toolStarted':
-      return part === 'input' ? plainText(jsonText(entry.input)) : null
+      return part === 'input' ? plainText(inputText(entry.input, plainText)) : null
     case 'toolEnded':
       return part === 'output' ? plainText(entry.output) : null
     case 'report':
@@ -272,14 +276,24 @@ function jsonBytes(value: PanelEntry): number {
   return bytes
 }
 
-function shown(text: string): ShownText {
-  const plain = plainText(text.length > ENTRY_TEXT_MAX * 4 ? text.slice(0, ENTRY_TEXT_MAX * 4) : text)
+function shown(text: string, clean = plainText): ShownText {
+  const plain = clean(text.length > ENTRY_TEXT_MAX * 4 ? text.slice(0, ENTRY_TEXT_MAX * 4) : text)
   return { text: cutText(plain, ENTRY_TEXT_MAX), whole: text.length }
 }
 
-function jsonText(value: unknown): string {
-  if (typeof value === 'string') return value
-  return JSON.stringify(value, null, 2) ?? ''
+/** A tool's input as a person reads it: strings as they are instead of JSON's escapes, everything else as JSON. */
+export function inputText(input: unknown, clean: (text: string) => string): string {
+  if (typeof input === 'string') return clean(input)
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return JSON.stringify(input, null, 2) ?? ''
+  const fields = Object.entries(input as Record<string, unknown>)
+  const [only] = fields
+  if (fields.length === 1 && only?.[0] === 'command' && typeof only[1] === 'string') return clean(only[1])
+  return fields
+    .map(([key, value]) => {
+      const text = typeof value === 'string' ? clean(value) : (JSON.stringify(value, null, 2) ?? '')
+      return text.includes('\n') ? `${clean(key)}:\n${text.replace(/^/gm, '    ')}` : `${clean(key)}: ${text}`
+    })
+    .join('\n')
 }
 
 function line(text: string | null): string | null {

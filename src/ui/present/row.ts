@@ -60,12 +60,10 @@ export function row(view: ChildView, now: number): Row {
       : t('not accepting steer: {why}', { why: accepts.why })
   const description = [
     doing,
-    since === null ? null : shortDuration(now - since),
+    since === null ? null : rowDuration(now - since),
     steering,
     missed > 0 && need === null ? t('{n} missed', { n: missed }) : null,
-    verdict !== null && verdict !== need && !(child.phase === 'SUCCESS' && child.verdict?.status === 'verified')
-      ? verdict
-      : null,
+    verdict === null || verdict === need || phaseWords(child).includes(verdict) ? null : verdict,
     agent,
   ]
   const sentence = [
@@ -76,7 +74,7 @@ export function row(view: ChildView, now: number): Row {
     since === null ? null : t('for {duration}', { duration: coarse(now - since) }),
     steering,
     missed === 0 ? null : missed === 1 ? t('1 steer missed') : t('{n} steers missed', { n: missed }),
-    verdict,
+    verdict === null || verdict === need || phaseWords(child).includes(verdict) ? null : verdict,
     t('agent {agent}', { agent }),
     child.pinned ? t('pinned') : null,
     unread(child) ? t('unread') : null,
@@ -118,6 +116,12 @@ function sinceOf(view: ChildView): number | null {
   if (at === null) return null
   const ms = Date.parse(at)
   return Number.isNaN(ms) ? null : ms
+}
+
+/** A row that changed every second could not be hovered: VS Code draws it anew each time. Steps of ten seconds do. */
+function rowDuration(ms: number): string | null {
+  if (ms < 10_000) return null
+  return shortDuration(ms < 60_000 ? Math.floor(ms / 10_000) * 10_000 : ms)
 }
 
 /** Minutes and up: a screen reader must not hear a new sentence every second. */

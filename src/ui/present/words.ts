@@ -125,6 +125,20 @@ export function steerModeWords(mode: SteerMode): string {
   }
 }
 
+/** The same where there is little room. */
+export function steerModeBrief(mode: SteerMode): string {
+  switch (mode) {
+    case 'at_tool_boundary':
+      return t('between tool calls')
+    case 'next_turn':
+      return t('as its next turn')
+    case 'restart':
+      return t('by interrupting')
+    case 'none':
+      return t('never')
+  }
+}
+
 /** "12.3k tokens", or null when nothing was reported. */
 export function tokenWords(usage: TaskUsage): string | null {
   const total = usage.inputTokens + usage.outputTokens

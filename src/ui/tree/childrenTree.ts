@@ -1,4 +1,4 @@
-// The side bar's native tree: a rendering of the view, rebuilt whole at most five times a second. Holds no state of a
+// The side bar's native tree: a rendering of the view, brought up to date at most five times a second. Holds no state of a
 // child, only what a person did to the tree itself (filter, unfolded groups).
 import * as vscode from 'vscode'
 import { isLive } from '../../core/child'
@@ -36,7 +36,7 @@ const groupTitles: Readonly<Record<Standing, () => string>> = {
 export const groupTitle = (standing: Standing): string => groupTitles[standing]()
 
 export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.Disposable {
-  private readonly treeChanged = new vscode.EventEmitter<undefined>()
+  private readonly treeChanged = new vscode.EventEmitter<TreeNode[] | undefined>()
   readonly onDidChangeTreeData = this.treeChanged.event
   readonly treeView: vscode.TreeView<TreeNode>
   private readonly parts: vscode.Disposable[] = []
@@ -44,6 +44,11 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
   private parents = new Map<string, TreeNode>()
   private filterNow: TreeFilter = nothingFiltered
   private readonly unfolded = new Set<Standing>()
+  private nodes = new Map<string, ChildNode | GroupNode>()
+  /** What each row shows, to be compared. */
+  private rows = new Map<string, string>()
+  /** Which rows there are, and where. */
+  private shape = ''
   private refreshTimer: NodeJS.Timeout | null = null
   private refreshedAt = 0
   private tickTimer: NodeJS.Timeout | null = null
@@ -160,21 +165,22 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
     if (this.refreshTimer !== null) clearTimeout(this.refreshTimer)
     this.refreshTimer = null
     this.refreshedAt = this.now()
+    const rowsBefore = this.rows
+    const shapeBefore = this.shape
     this.publish()
-    this.treeChanged.fire(undefined)
+    // VS Code draws a refreshed row anew, which closes a hover on it: rows that look the same are left alone, and the
+    // whole tree is refreshed only when rows come, go or move.
+    if (this.shape !== shapeBefore) this.treeChanged.fire(undefined)
+    else {
+      const changed = [...this.rows].filter(([id, text]) => rowsBefore.get(id) !== text)
+      const nodes = changed.map(([id]) => this.nodes.get(id)).filter((node) => node !== undefined)
+      if (nodes.length > 0) this.treeChanged.fire(nodes)
+    }
   }
 
   private publish(): void {
     const views = this.supervision.view?.list() ?? []
-    this.groups = buildTree(views, this.filterNow, this.unfolded)
-    this.parents = new Map()
-    const link = (parent: TreeNode, nodes: readonly ChildNode[]): void => {
-      for (const node of nodes) {
-        this.parents.set(node.id, parent)
-        link(node, node.children)
-      }
-    }
-    for (const group of this.groups) link(group, group.roots)
+    this.intern(buildTree(views, this.filterNow, this.unfolded))
 
     const needs = needsYouCount(views)
     this.treeView.badge =
@@ -190,7 +196,38 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
     this.planTick()
   }
 
-  /** Elapsed words move only on live rows and only while somebody can see them: by the second while young, then slower. */
+  /** VS Code knows a row by its object: the same row keeps the same object and only gets a new content. */
+  private intern(groups: readonly GroupNode[]): void {
+    const former = this.nodes
+    const now = this.now()
+    this.nodes = new Map()
+    this.rows = new Map()
+    this.parents = new Map()
+    const keep = <N extends ChildNode | GroupNode>(id: string, fresh: N): N => {
+      const known = former.get(id)
+      const node: N = known === undefined ? fresh : Object.assign(known as N, fresh)
+      this.nodes.set(id, node)
+      return node
+    }
+    const child = (fresh: ChildNode): ChildNode => {
+      const node = keep(fresh.id, { ...fresh, children: fresh.children.map(child) })
+      for (const below of node.children) this.parents.set(below.id, node)
+      const { tooltip: _tooltip, ...shown } = row(node.view, now)
+      this.rows.set(node.id, JSON.stringify([shown, unread(node.view.child)]))
+      return node
+    }
+    this.groups = groups.map((fresh) => {
+      const id = `group:${fresh.standing}`
+      const node = keep(id, { ...fresh, roots: fresh.roots.map(child) })
+      for (const root of node.roots) this.parents.set(root.id, node)
+      this.rows.set(id, String(node.count))
+      return node
+    })
+    const shape = (nodes: readonly ChildNode[]): unknown[] => nodes.map((node) => [node.id, shape(node.children)])
+    this.shape = JSON.stringify(this.groups.map((group) => [group.standing, group.hidden, shape(group.roots)]))
+  }
+
+  /** Elapsed words move only on live rows and only while somebody can see them: a few times a minute. */
   private planTick(): void {
     if (this.tickTimer !== null) clearTimeout(this.tickTimer)
     this.tickTimer = null
@@ -199,7 +236,7 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
       .filter((view) => isLive(view.child) && !view.child.archived)
       .map((view) => this.now() - Date.parse(view.activityAt ?? view.child.acceptedAt))
     if (ages.length === 0) return
-    this.tickTimer = setTimeout(() => this.refreshSoon(), Math.min(...ages) < 60_000 ? 1_000 : 10_000)
+    this.tickTimer = setTimeout(() => this.refreshSoon(), Math.min(...ages) < 60_000 ? 5_000 : 20_000)
   }
 }
 

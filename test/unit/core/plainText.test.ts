@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cutText, plainLine, plainText } from '../../../src/core/plainText'
+import { cutText, plainLine, plainText, visibleText } from '../../../src/core/plainText'
 
 test.each([
   ['colour', '\x1b[31;1mred\x1b[0m', 'red'],
@@ -47,4 +47,8 @@ test('a line is folded, cut, and never ends in half a character', () => {
   expect(plainLine('abcdef', 4)).toBe('abc…')
   expect(cutText('ab😀cd', 4)).toBe('ab…')
   expect(cutText('ab😀', 4)).toBe('ab😀')
+})
+
+test('what a person approves shows its hidden characters instead of losing them', () => {
+  expect(visibleText('rm \u202e-rf\x1b[8m ~\r\nls')).toBe('rm \\u{202e}-rf\\u{1b}[8m ~\nls')
 })

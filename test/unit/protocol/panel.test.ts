@@ -18,7 +18,6 @@ const good: FromWebview[] = [
   { type: 'answer', wish: 1, childId: 'c-1', requestId: 'r', answer: { kind: 'deny', message: '' } },
   { type: 'find', wish: 1, childId: 'c-1', query: 'x', after: null },
   { type: 'open', childId: 'c-1', n: 4, part: 'output' },
-  { type: 'keep', childId: 'c-1' },
 ]
 
 test('every message of the panel is understood as it was sent', () => {

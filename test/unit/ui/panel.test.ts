@@ -4,7 +4,15 @@ import type { Child, SteerState } from '../../../src/core/child'
 import type { TranscriptEntry } from '../../../src/core/transcript'
 import { ENTRY_TEXT_MAX, PAGE_BYTES, panelChildSchema, panelEntrySchema } from '../../../src/protocol/panel'
 import { actions } from '../../../src/ui/present/actions'
-import { pageOf, panelChild, panelEntry, panelSteer, toolBrief, wholeText } from '../../../src/ui/present/panel'
+import {
+  inputText,
+  pageOf,
+  panelChild,
+  panelEntry,
+  panelSteer,
+  toolBrief,
+  wholeText,
+} from '../../../src/ui/present/panel'
 import { approval, at, attempt, child, ended, question, recipe, steer, verdict, view } from './children'
 
 const buttons = (over: Partial<Child>): string =>
@@ -240,6 +248,25 @@ test.each([
   [null, ''],
 ])('of a tool’s input %j the folded line shows "%s"', (input, brief) => {
   expect(toolBrief(input)).toBe(brief)
+})
+
+test.each([
+  [{ command: 'npm test\nnpm run lint' }, 'npm test\nnpm run lint'],
+  [
+    { file_path: 'a.ts', old_string: 'x\ny', new_string: 'z' },
+    'file_path: a.ts\nold_string:\n    x\n    y\nnew_string: z',
+  ],
+  [{ command: 'ls', timeout: 5, env: { A: 'b' } }, 'command: ls\ntimeout: 5\nenv:\n    {\n      "A": "b"\n    }'],
+  ['plain', 'plain'],
+  [[1, 2], '[\n  1,\n  2\n]'],
+  [undefined, ''],
+])('a tool’s input %j is shown as a person reads it', (input, shown) => {
+  expect(inputText(input, (text) => text)).toBe(shown)
+})
+
+test('a command that hides characters shows them where it is approved', () => {
+  const [request] = panelChild(view({ requests: [approval('Bash', { command: 'ls \u202e; rm' })] })).requests
+  expect(request?.ask.kind === 'approval' && request.ask.input.text).toBe('ls \\u{202e}; rm')
 })
 
 test('the verdict says when the work has gone on since', () => {
