@@ -31,6 +31,16 @@ export type ProblemCode =
   | 'unproven'
   | 'gone'
   | 'too-large'
+  | 'not-verified'
+  | 'no-identity'
+  | 'bad-target'
+  | 'branch-elsewhere'
+  | 'target-detached'
+  | 'target-busy'
+  | 'target-dirty'
+  | 'nothing-to-apply'
+  | 'conflicts'
+  | 'changed'
   | 'git-failed'
 
 /** Why something cannot be done: one sentence for a person. `detail` is git's own words, bounded, for the diagnostic. */
@@ -126,6 +136,13 @@ async function inspect(git: Git, folder: string): Promise<Repository | Problem> 
       : problem('inside-git-folder', `${folder} is inside git's own folder. Open the project's folder instead.`)
   }
   const topLevel = await ask('--path-format=absolute', '--show-toplevel')
+  if ((await enclosingRepository(await realpath(folder))) !== topLevel) {
+    // `core.worktree` can name any folder; nothing of ours is done in one that does not hold the repository.
+    return problem(
+      'broken-repository',
+      `The configuration of ${gitDir} says its files are in ${topLevel}, where there is no .git. Remove core.worktree from it.`,
+    )
+  }
   const commonDir = await realpath(await ask('--path-format=absolute', '--git-common-dir'))
   const prefix = (await ask('--show-prefix')).replace(/\/$/, '')
 

@@ -1,7 +1,7 @@
 // A view: a git folder of our own, in our store, through which a worktree that an agent touches is read. Its
 // configuration, attributes and index were written by us when the worktree was made, so no call through it reads a
-// setting, runs a program, or believes an index entry that an agent could have written. It never writes to the worktree
-// or to the repository.
+// setting, runs a program, or believes an index entry that an agent could have written. It never writes to the worktree,
+// and to the repository only objects nobody refers to.
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
 import { copyFile, lstat, mkdir, open, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
@@ -268,6 +268,11 @@ export class View {
         ...call.environment,
       },
     })
+  }
+
+  /** A file of ours beside this view's own. */
+  file(name: 'index' | 'work-index'): string {
+    return join(this.folder, name)
   }
 
   /** Acts while our index describes this commit. The next act on the same view waits. */
