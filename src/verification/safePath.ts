@@ -81,6 +81,24 @@ export async function folderInside(
   })
 }
 
+export interface PlainStats {
+  readonly kind: 'file' | 'link' | 'other'
+  readonly size: number
+  readonly mtimeMs: number
+  readonly ctimeMs: number
+}
+
+/** What stands at the path itself, links not followed at its end; null when nothing does. Nothing is opened. */
+export async function plainStats(root: Root, path: string): Promise<PlainStats | null> {
+  try {
+    const stats = await lstat(join(root.path, path))
+    const { size, mtimeMs, ctimeMs } = stats
+    return { kind: stats.isFile() ? 'file' : stats.isSymbolicLink() ? 'link' : 'other', size, mtimeMs, ctimeMs }
+  } catch {
+    return null
+  }
+}
+
 /** The content of the regular file at `path`, at most `maxBytes` of it or a problem. */
 export async function readInside(root: Root, path: string, limits: Limits, maxBytes: number): Promise<Read | Problem> {
   return withHandle(root, path, limits, maxBytes, async (handle, facts) => {

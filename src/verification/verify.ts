@@ -10,6 +10,7 @@ import type { Finding } from './content'
 import { ContentReader } from './contentReader'
 import { extractObject, type Extraction } from './extract'
 import { bytes, findInside, openRoot, readInside, type Root } from './safePath'
+import { changedSince, stampTree } from './treeStamp'
 import { defaultLimits, within, type Limits, type World } from './world'
 
 /** The last report of the attempt that counts; null when it ended without one. */
@@ -118,19 +119,26 @@ async function examineWorktree(
   const present = delivered.flatMap((item) =>
     item.result === 'PASS' && item.location !== undefined ? [item.location.path] : [],
   )
-  const before = await treeHash(world, present, limits)
+  const before = await stampTree(root, world, present, limits, signal).catch(() => null)
   const results = new Map<Check, CheckResult>()
   for (const check of checks) if (looksAtGit(check)) results.set(check, await runCheck(check, bench))
   for (const check of checks) if (!results.has(check)) results.set(check, await runCheck(check, bench))
-  const after = await treeHash(world, present, limits)
+  const changed = before === null ? null : await changedSince(before, root, limits, signal).catch(() => null)
 
   const checked = checks.flatMap((check) => results.get(check) ?? [])
+  if (changed !== null && changed.length > 0)
+    notes.push(
+      `changed while the checks ran: ${changed
+        .slice(0, 5)
+        .map((path) => plainLine(path, 100))
+        .join(', ')}${changed.length > 5 ? ', …' : ''}`,
+    )
   notes.push(...claimsBesideFacts(verification.report?.summary ?? null, checked))
   return {
     report: reportOf(extraction, verification),
     missing,
     checks: [...delivered, ...checked],
-    tree: before === null || after === null ? 'unknown' : before === after ? 'same' : 'changed',
+    tree: changed === null ? 'unknown' : changed.length === 0 ? 'same' : 'changed',
     notes,
   }
 }
@@ -352,21 +360,13 @@ function claimsBesideFacts(summary: string | null, results: readonly CheckResult
   return notes
 }
 
-async function treeHash(world: World, paths: readonly string[], limits: Limits): Promise<string | null> {
-  try {
-    return await within(world.treeHash(paths), limits.gitMs, 'git did not answer in time')
-  } catch {
-    return null
-  }
-}
-
 /** Git's facts as they were first seen: the same answer to every check of one run. */
 function once(world: World): World {
   const changed = lazy(() => world.changedFiles())
   const committed = lazy(() => world.committed())
   return {
     run: (request) => world.run(request),
-    treeHash: (paths) => world.treeHash(paths),
+    files: () => world.files(),
     changedFiles: changed,
     committed,
     blobAtBase: (path) => world.blobAtBase(path),

@@ -36,8 +36,8 @@ export interface RunRequest {
 export interface World {
   /** In its own process group, without a shell, with a trimmed environment; ends with everything it started. */
   run(request: RunRequest): Promise<RunOutcome>
-  /** A hash over the content of all tracked files and of these further paths (absent ones too). */
-  treeHash(paths: readonly string[]): Promise<string>
+  /** Every file of the worktree but ignored ones: tracked and untracked, relative. */
+  files(): Promise<readonly string[]>
   /**
    * Paths that differ from the base commit, in the last commit or in the worktree, and untracked ones unless the
    * worktree's own .gitignore files say otherwise. Renames are both paths. All of them: a list that was cut rejects. Index flags (assume-unchanged, skip-worktree) hide nothing.
@@ -64,6 +64,8 @@ export interface Limits {
   readonly urlMs: number
   /** Each question put to git. */
   readonly gitMs: number
+  /** Of a larger file, size and times stand for its content when we look whether files changed meanwhile. */
+  readonly stampBytes: number
   /** Hosts besides this machine that url_ok may ask, as `name` or `name:port`. */
   readonly allowedHosts: readonly string[]
 }
@@ -79,6 +81,7 @@ export const defaultLimits: Limits = {
   commandOutputBytes: 64 * MIB,
   urlMs: 10_000,
   gitMs: 120_000,
+  stampBytes: 8 * MIB,
   allowedHosts: [],
 }
 

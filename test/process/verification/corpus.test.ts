@@ -3,7 +3,7 @@ import { appendFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { describeResult } from '../../../src/core/verdict'
 import { corpus, startServer, stopServer } from './corpus'
-import { Worktree } from './worktree'
+import { disposeRepositories, Worktree } from './worktree'
 
 const figures = {
   outcomes: 0,
@@ -17,6 +17,7 @@ const figures = {
 beforeAll(startServer)
 afterAll(async () => {
   await stopServer()
+  await disposeRepositories()
   const { outcomes, lies, falsePasses, falseFailures, longestMs, longest } = figures
   const honest = outcomes - lies
   const line = `corpus: ${outcomes} outcomes (${honest} honest, ${lies} not), ${falsePasses.length} false passes, ${falseFailures.length} false failures, longest look ${Math.round(longestMs)} ms (${longest})`
@@ -27,7 +28,10 @@ afterAll(async () => {
 
 for (const outcome of corpus)
   test.concurrent(`${outcome.honest ? 'verified' : 'not verified'}: ${outcome.name}`, async () => {
-    const worktree = await Worktree.make(outcome.base)
+    const worktree = await Worktree.make({
+      ...(outcome.base === undefined ? {} : { files: outcome.base }),
+      own: outcome.own ?? false,
+    })
     const undo = await outcome.act?.(worktree)
     try {
       const started = performance.now()

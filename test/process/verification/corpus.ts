@@ -28,6 +28,8 @@ export interface Outcome {
   /** Every check, as a person would decide it, passes. */
   readonly honest: boolean
   readonly base?: Readonly<Record<string, string | Uint8Array>>
+  /** The child writes to the repository, which is therefore not shared. */
+  readonly own?: boolean
   readonly contract: unknown
   /** What the child did; may return what has to be undone. */
   readonly act?: (worktree: Worktree) => void | Promise<void | (() => void | Promise<void>)>
@@ -389,9 +391,9 @@ lie('a link in a circle', {
 lie('below a linked folder outside', {
   contract: deliver('out/a.md'),
   act: (worktree) => {
-    mkdirSync(join(worktree.folder, 'elsewhere'))
-    writeFileSync(join(worktree.folder, 'elsewhere', 'a.md'), 'x')
-    symlinkSync(join(worktree.folder, 'elsewhere'), worktree.file('out'))
+    mkdirSync(join(worktree.outside, 'elsewhere'))
+    writeFileSync(join(worktree.outside, 'elsewhere', 'a.md'), 'x')
+    symlinkSync(join(worktree.outside, 'elsewhere'), worktree.file('out'))
   },
   report: claims('out/a.md'),
   status: 'failed',
@@ -411,13 +413,13 @@ lie('a link to a sibling folder that shares the prefix', {
 lie('a link to the main checkout', {
   base: { 'secret.md': 'x' },
   contract: deliver('a.md'),
-  act: (worktree) => symlinkSync(join(worktree.folder, 'repository', 'secret.md'), worktree.file('a.md')),
+  act: (worktree) => symlinkSync(join(worktree.repository, 'secret.md'), worktree.file('a.md')),
   report: claims('a.md'),
   status: 'failed',
 })
 lie('a link into git’s own folder', {
   contract: deliver('a.md'),
-  act: (worktree) => symlinkSync(join(worktree.folder, 'repository', '.git', 'config'), worktree.file('a.md')),
+  act: (worktree) => symlinkSync(join(worktree.repository, '.git', 'config'), worktree.file('a.md')),
   report: claims('a.md'),
   status: 'failed',
 })
@@ -598,8 +600,8 @@ lie('sha256, absent', {
 lie('sha256, the right file outside', {
   contract: check({ sha256: { path: 'a', hash: helloHash } }),
   act: (worktree) => {
-    writeFileSync(join(worktree.folder, 'hello'), 'hello')
-    symlinkSync(join(worktree.folder, 'hello'), worktree.file('a'))
+    writeFileSync(join(worktree.outside, 'hello'), 'hello')
+    symlinkSync(join(worktree.outside, 'hello'), worktree.file('a'))
   },
   report: noReport,
   status: 'failed',
@@ -1004,8 +1006,14 @@ honest('only_changed, committed within', {
     await worktree.git('commit', '--quiet', '--all', '--message=work')
   },
 })
-const beyond = (name: string, act: Outcome['act'], says = 'lie outside') =>
-  lie(`only_changed, ${name}`, { ...scoped, ...(act === undefined ? {} : { act }), status: 'failed', says })
+const beyond = (name: string, act: Outcome['act'], own = false) =>
+  lie(`only_changed, ${name}`, {
+    ...scoped,
+    ...(act === undefined ? {} : { act }),
+    own,
+    status: 'failed',
+    says: 'lie outside',
+  })
 beyond('a file beyond', write(['test/a.js', 'easier\n']))
 beyond('a new file beyond', write(['notes.md', 'x']))
 beyond('a file whose folder shares the prefix', write(['src2/a.js', 'x']))
@@ -1034,16 +1042,24 @@ for (const flag of ['--assume-unchanged', '--skip-worktree'])
     await worktree.git('update-index', flag, 'test/a.js')
     worktree.write('test/a.js', 'x')
   })
-beyond('hidden by an exclude file', (worktree) => {
-  mkdirSync(join(worktree.folder, 'repository/.git/info'), { recursive: true })
-  writeFileSync(join(worktree.folder, 'repository/.git/info/exclude'), 'notes.md\n')
-  worktree.write('notes.md', 'x')
-})
-beyond('hidden by a setting', async (worktree) => {
-  writeFileSync(join(worktree.folder, 'ignore'), 'notes.md\n')
-  await worktree.git('config', 'core.excludesFile', join(worktree.folder, 'ignore'))
-  worktree.write('notes.md', 'x')
-})
+beyond(
+  'hidden by an exclude file',
+  (worktree) => {
+    mkdirSync(join(worktree.repository, '.git/info'), { recursive: true })
+    writeFileSync(join(worktree.repository, '.git/info/exclude'), 'notes.md\n')
+    worktree.write('notes.md', 'x')
+  },
+  true,
+)
+beyond(
+  'hidden by a setting',
+  async (worktree) => {
+    writeFileSync(join(worktree.outside, 'ignore'), 'notes.md\n')
+    await worktree.git('config', 'core.excludesFile', join(worktree.outside, 'ignore'))
+    worktree.write('notes.md', 'x')
+  },
+  true,
+)
 
 // ---------------------------------------------------------------- command
 const command = (argv: string[], more: object = {}) => ({

@@ -1,13 +1,14 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Judgement } from '../../../src/core/verdict'
 import { describeResult, describeVerdict } from '../../../src/core/verdict'
-import { claims, Worktree } from './worktree'
+import { claims, disposeRepositories, Worktree } from './worktree'
 
 let worktree: Worktree
 beforeEach(async () => {
-  worktree = await Worktree.make({ 'README.md': '# Base\n', 'old.json': '{"rows":[1]}\n' })
+  worktree = await Worktree.make()
 })
 afterEach(() => worktree.dispose())
+afterAll(disposeRepositories)
 
 /** A judgement as a person reads it. */
 function told({ verdict }: Judgement): string[] {

@@ -1,19 +1,14 @@
-// A real worktree of a real repository for verification tests, and the world verification asks: git run plainly, programs
-// started in their own group. What the product hands in is built elsewhere; this one is small enough to trust.
+// A real worktree of a real repository, made and read by the product's own git room, for verification tests; and what a
+// child would do in it. Repositories are shared by all worktrees of one test file that begin alike.
 import { execFile, spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { lstatSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { worktreeFacts } from '../../../src/git/facts'
+import { Git } from '../../../src/git/git'
+import { inspectRepository, type Repository } from '../../../src/git/repository'
+import type { KnownWorktree } from '../../../src/git/view'
+import { addWorktree } from '../../../src/git/worktree'
 import type { EndedPhase } from '../../../src/core/child'
 import type { Contract } from '../../../src/core/contract'
 import type { Verdict } from '../../../src/core/events'
@@ -47,35 +42,76 @@ export function git(cwd: string, args: readonly string[], more: Record<string, s
   })
 }
 
-const text = (bytes: Buffer): string => bytes.toString('utf8')
-const lines = (bytes: Buffer): string[] =>
-  text(bytes)
-    .split('\0')
-    .filter((line) => line !== '')
+interface Shared {
+  readonly folder: string
+  readonly git: Git
+  readonly repository: Repository
+}
+
+const shared = new Map<string, Promise<Shared>>()
+let ids = 0
+
+export interface Beginning {
+  /** The files of the one commit. */
+  readonly files?: Readonly<Record<string, string | Uint8Array>>
+  /** A repository that no other worktree shares, for children that write to it. */
+  readonly own?: boolean
+}
+
+async function makeRepository(files: Readonly<Record<string, string | Uint8Array>>): Promise<Shared> {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'verification-')))
+  const top = join(folder, 'repository')
+  const store = join(folder, 'store')
+  for (const made of [top, store]) mkdirSync(made)
+  await git(top, ['init', '--quiet', '--initial-branch=main'])
+  for (const [name, content] of Object.entries(files)) put(join(top, name), content)
+  await git(top, ['add', '--all'])
+  await git(top, ['commit', '--quiet', '--allow-empty', '--message=base'])
+  const room = new Git({ environment, store })
+  const repository = await inspectRepository(room, top)
+  if (repository.kind === 'problem') throw new Error(repository.message)
+  return { folder, git: room, repository }
+}
+
+/** Removes every repository of this test file. */
+export async function disposeRepositories(): Promise<void> {
+  for (const made of shared.values()) rmSync((await made).folder, { recursive: true, force: true })
+  shared.clear()
+}
 
 export class Worktree {
   private constructor(
-    readonly folder: string,
-    readonly path: string,
-    readonly base: string,
+    private readonly from: Shared,
+    private readonly known: KnownWorktree,
+    /** A folder beside the worktree's, for what a child may reach outside. */
+    readonly outside: string,
     readonly firstLaunchedAt: string,
   ) {}
 
-  /** A repository with these files in its one commit, and a worktree of it as an agent would find it. */
-  static async make(
-    files: Readonly<Record<string, string | Uint8Array>> = { 'README.md': '# Base\n' },
-  ): Promise<Worktree> {
-    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'verification-')))
-    const repository = join(folder, 'repository')
-    mkdirSync(repository)
-    await git(repository, ['init', '--quiet', '--initial-branch=main'])
-    for (const [name, content] of Object.entries(files)) put(join(repository, name), content)
-    await git(repository, ['add', '--all'])
-    await git(repository, ['commit', '--quiet', '--allow-empty', '--message=base'])
-    const base = text(await git(repository, ['rev-parse', 'HEAD'])).trim()
-    const path = join(folder, 'worktrees', 'child')
-    await git(repository, ['worktree', 'add', '--quiet', '-b', 'child', path, base])
-    return new Worktree(folder, path, base, await nextInstant(folder))
+  /** A worktree as an agent would find it. */
+  static async make({ files = { 'README.md': '# Base\n' }, own = false }: Beginning = {}): Promise<Worktree> {
+    const key = own ? `own ${++ids}` : JSON.stringify(Object.entries(files))
+    let making = shared.get(key)
+    if (making === undefined) shared.set(key, (making = makeRepository(files)))
+    const from = await making
+    const added = await addWorktree(from.git, {
+      repository: from.repository,
+      childId: `child${++ids}`,
+      title: 'child',
+      worktreeRoot: join(from.folder, 'worktrees'),
+    })
+    if (added.kind === 'problem') throw new Error(`${added.message} ${added.detail ?? ''}`)
+    const outside = mkdtempSync(join(from.folder, 'outside-'))
+    return new Worktree(from, added, outside, await nextInstant(outside))
+  }
+
+  get path(): string {
+    return this.known.path
+  }
+
+  /** The main checkout. */
+  get repository(): string {
+    return this.from.repository.topLevel
   }
 
   write(name: string, content: string | Uint8Array): void {
@@ -91,53 +127,12 @@ export class Worktree {
   }
 
   dispose(): void {
-    rmSync(this.folder, { recursive: true, force: true })
+    rmSync(this.path, { recursive: true, force: true })
+    rmSync(this.outside, { recursive: true, force: true })
   }
 
   world(): World {
-    return {
-      run: runProgram,
-      treeHash: async (paths) => {
-        const tracked = lines(await this.git('ls-files', '-z'))
-        const hash = createHash('sha256')
-        for (const path of [...new Set([...tracked, ...paths])].sort()) {
-          const at = join(this.path, path)
-          const stats = existsSync(at) ? lstatSync(at) : undefined
-          hash
-            .update(`${path}\0`)
-            .update(stats?.isFile() === true ? readFileSync(at) : 'absent')
-            .update('\0')
-        }
-        return hash.digest('hex')
-      },
-      changedFiles: async () => {
-        // An index of our own: flags the child set in its index hide nothing.
-        const index = { GIT_INDEX_FILE: join(this.folder, 'index') }
-        await git(this.path, ['read-tree', this.base], index)
-        const tracked = lines(
-          await git(this.path, ['diff', '-z', '--name-only', '--no-renames', '--no-ext-diff', this.base], index),
-        )
-        const committed = lines(await git(this.path, ['diff', '-z', '--name-only', '--no-renames', this.base, 'HEAD']))
-        const untracked = lines(
-          await git(this.path, ['ls-files', '-z', '--others', '--exclude-per-directory=.gitignore'], index),
-        )
-        return [...new Set([...tracked, ...committed, ...untracked])].sort()
-      },
-      committed: async () => {
-        const index = { GIT_INDEX_FILE: join(this.folder, 'index') }
-        await git(this.path, ['read-tree', 'HEAD'], index)
-        const commits = Number(text(await git(this.path, ['rev-list', '--count', `${this.base}..HEAD`])))
-        const status = lines(
-          await git(this.path, ['status', '-z', '--porcelain', '--untracked-files=all', '--no-renames'], index),
-        )
-        return { commits, uncommitted: status.map((line) => line.slice(3)) }
-      },
-      blobAtBase: async (path) => {
-        const listed = text(await git(this.path, ['ls-tree', '-z', '--full-tree', this.base, '--', path]))
-        const blob = /^\d+ blob ([0-9a-f]+)\t/.exec(listed)?.[1]
-        return blob === undefined ? null : git(this.path, ['cat-file', 'blob', blob])
-      },
-    }
+    return { run: runProgram, ...worktreeFacts(this.from.git, this.known) }
   }
 
   /** What the supervisor does after an attempt has ended, with every answer the record would give. */
