@@ -1,6 +1,6 @@
 // Brings a child's work into the branch a person has checked out: squash, merge or patch. The result is computed without
 // touching anything; only a whole, conflict-free result is then put in place. Whatever is refused leaves everything as it was.
-import { copyFile, link, rename, unlink } from 'node:fs/promises'
+import { copyFile, link, lstat, readdir, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { atLeast, type Git, GitFailure } from './git'
 import { exists } from './insideTree'
@@ -120,6 +120,14 @@ async function applySides(git: Git, request: ApplyRequest, sides: Sides): Promis
   if (merged.kind === 'problem') return merged
   const files = await treeChanges(view, target.head.commit, merged.tree)
   if (files.length === 0) return nothingToApply(sides)
+  const obstacles = await inTheWay(target, files)
+  if (obstacles.length > 0) {
+    return problem(
+      'target-dirty',
+      `Files in ${target.topLevel} that git does not keep are in the way of the child's work (${obstacles.slice(0, 3).join(', ')}${obstacles.length > 3 ? ', …' : ''}). Move them, then apply again.`,
+      obstacles.join('\n'),
+    )
+  }
   if (work.commit !== null) {
     const placed = await placeWorkCommit(git, sides, work.commit, work.index, config)
     if (placed) return placed
@@ -265,6 +273,36 @@ async function lookAtBothSides(git: Git, request: ApplyRequest): Promise<Sides |
     )
   }
   return { kind: 'sides', made, head: { ref: head.ref, commit }, view, work, target }
+}
+
+/** Untracked or ignored things where the work would put a new file. git itself writes over ignored ones without a word. */
+async function inTheWay({ topLevel }: Repository, files: readonly ChangedFile[]): Promise<string[]> {
+  const found = new Set<string>()
+  const leaving = new Set(files.filter(({ kind }) => kind === 'deleted').map(({ path }) => path))
+  for (const { path, kind } of files) {
+    if (kind !== 'added') continue
+    const parts = path.split('/')
+    for (let length = 1; length <= parts.length; length++) {
+      const here = parts.slice(0, length).join('/')
+      const facts = await lstat(join(topLevel, here)).catch(() => null)
+      if (facts === null) break
+      if (length < parts.length && facts.isDirectory()) continue
+      // A tracked file may make room for a folder of its name, and a folder for a file once all in it is tracked and goes.
+      if (leaving.has(here)) break
+      if (facts.isDirectory() && (await onlyLeaving(topLevel, here, leaving))) break
+      found.add(here)
+      break
+    }
+  }
+  return [...found]
+}
+
+async function onlyLeaving(topLevel: string, folder: string, leaving: ReadonlySet<string>): Promise<boolean> {
+  for (const entry of await readdir(join(topLevel, folder), { withFileTypes: true })) {
+    const path = `${folder}/${entry.name}`
+    if (entry.isDirectory() ? !(await onlyLeaving(topLevel, path, leaving)) : !leaving.has(path)) return false
+  }
+  return true
 }
 
 /** Merges two commits in memory: a tree, or the paths in conflict. Runs through the view, so no merge driver is run. */
