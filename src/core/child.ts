@@ -87,6 +87,8 @@ export interface Attempt {
   readonly conflicts: readonly Report[]
   /** The first request to end it; later ones are only noted. */
   readonly endRequest: EndRequest | null
+  /** Somebody called the child off while this attempt was live, first or not. */
+  readonly calledOff: boolean
   readonly usage: TaskUsage
   readonly exit: Exit | null
   readonly vanished: string | null
@@ -119,6 +121,8 @@ export interface Child {
   /** A pause has been asked for and has taken effect; the round is open. */
   readonly paused: boolean
   readonly verifying: boolean
+  /** A failed verdict is about to be answered by another attempt of the same round. */
+  readonly retrying: boolean
   readonly waitingForSlot: boolean
   readonly worktree: Worktree | null
   readonly discarded: boolean
