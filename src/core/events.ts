@@ -249,10 +249,15 @@ const factSchema = z.discriminatedUnion('type', kinds)
 export type Fact = z.infer<typeof factSchema>
 export type FactOf<T extends Fact['type']> = Extract<Fact, { type: T }>
 
-/** The line's envelope: `seq` counts from 1 without a gap, `at` is ISO 8601 UTC. */
-const envelopeSchema = z.object({ v: z.literal(1), seq: z.number().int().positive(), at: z.string() })
+/** The line's envelope: `seq` counts from 1 without a gap, `at` is ISO 8601 UTC, `epoch` is the writing owner's. */
+const envelopeSchema = z.object({
+  v: z.literal(1),
+  seq: z.number().int().positive(),
+  at: z.string(),
+  epoch: z.number().int().nonnegative().optional(),
+})
 
-export type ChildEvent = { readonly v: 1; readonly seq: number; readonly at: string } & Fact
+export type ChildEvent = { readonly v: 1; readonly seq: number; readonly at: string; readonly epoch?: number } & Fact
 
 const eventSchema = z.intersection(envelopeSchema, factSchema)
 

@@ -1,30 +1,14 @@
 // The wishes anyone can have of the supervisor and the answers they get: one shape for panel, palette, delegate_task,
 // lifecycle API, command line and the owner's socket. Schemas here are the edge: past them nothing is re-checked.
 import { z } from 'zod'
+import { CONTEXT_MAX, type RefusalCode } from '../core/decide'
+
 import { answerSchema } from '../core/events'
 
 /** A wish declined, with a reason a person can act on. */
 export interface Refusal {
   readonly error: { readonly code: RefusalCode; readonly message: string }
 }
-
-export type RefusalCode =
-  | 'invalid'
-  | 'unknown_child'
-  | 'not_accepting'
-  | 'finished'
-  | 'over_cap'
-  | 'not_resumable'
-  | 'busy'
-  | 'untrusted'
-  | 'unknown_agent'
-  | 'repository'
-  | 'unsupported'
-  | 'unavailable'
-
-export const GOAL_MAX = 16_000
-export const CONTEXT_MAX = 32_000
-export const STEER_MAX = 16_000
 
 export const taskRequestSchema = z.strictObject({
   goal: z.string(),

@@ -1,0 +1,194 @@
+// May this wish be granted? Pure: a child's fold and a few numbers in, a refusal in one clear sentence or null out. Every
+// door (panel, palette, tool, API, command line) asks here, so all of them refuse with the same words.
+import { acceptance, currentAttempt, isLive, openRequests, type Child, type Steer } from './child'
+
+export type RefusalCode =
+  | 'invalid'
+  | 'unknown_child'
+  | 'not_accepting'
+  | 'finished'
+  | 'over_cap'
+  | 'not_resumable'
+  | 'busy'
+  | 'untrusted'
+  | 'unknown_agent'
+  | 'repository'
+  | 'unsupported'
+  | 'unavailable'
+
+export interface Refused {
+  readonly code: RefusalCode
+  readonly message: string
+}
+
+export const GOAL_MAX = 16_000
+export const CONTEXT_MAX = 32_000
+export const STEER_MAX = 16_000
+
+const no = (code: RefusalCode, message: string): Refused => ({ code, message })
+
+/** The same for an id that never was and one that is somebody else's, so that nothing leaks. */
+export const unknownChild: Refused = no(
+  'unknown_child',
+  "There is no such subagent in this conversation's spawn tree. Use list for the ids that are yours.",
+)
+
+/** A goal or a steer: what it is called, and its longest length in characters. */
+export function decideText(what: string, text: string, max: number): Refused | null {
+  const length = text.trim().length
+  if (length === 0) return no('invalid', `The ${what} is empty. Say in one or two sentences what should be done.`)
+  if (length > max)
+    return no(
+      'invalid',
+      `The ${what} has ${length} characters; at most ${max} are taken. Shorten it, or put the rest in a file.`,
+    )
+  return null
+}
+
+const placeholders = [/^to-?do\.?$/i, /^(task|goal|item)\s*#?\d*$/i, /^\.{2,}$/, /^(placeholder|tbd|xxx)$/i]
+/** A whole `{template mark}` or `{{mark}}` left in a sentence; JSON (quotes, colons) and HTML brackets are none. */
+const templateMark = /\{\{\s*[\w .-]+\s*\}\}|(?<![\w$"':[{,]\s?)\{[A-Za-z_][\w -]*\}(?!\s*[>"'])/
+
+/** In a batch nobody proof-reads each goal: a goal that was never filled in is refused by its number. */
+export function decideBatchGoals(goals: readonly string[]): Refused | null {
+  if (goals.length < 2) return null
+  for (const [i, goal] of goals.entries()) {
+    const text = goal.trim()
+    if (placeholders.some((pattern) => pattern.test(text)) || templateMark.test(text))
+      return no(
+        'invalid',
+        `Task ${i + 1} has a placeholder for a goal (${JSON.stringify(text.slice(0, 80))}). Write out what that child should do.`,
+      )
+  }
+  return null
+}
+
+export interface Capacity {
+  readonly setting: string
+  readonly cap: number
+  /** Titles and ids of the children that are live. */
+  readonly live: readonly { readonly id: string; readonly title: string }[]
+}
+
+/** Whether `count` more children fit under every cap. */
+export function decideCapacity(count: number, capacities: readonly Capacity[]): Refused | null {
+  for (const { setting, cap, live } of capacities) {
+    if (live.length + count <= cap) continue
+    const names = live.map((child) => `${child.title} (${child.id})`).join(', ')
+    const asked = count === 1 ? 'One more child' : `${count} more children`
+    return no(
+      'over_cap',
+      `${asked} would go over ${setting} = ${cap}; live now: ${names === '' ? 'none' : names}. Nothing was started. Stop or wait for one of them, ask for fewer, or raise ${setting}.`,
+    )
+  }
+  return null
+}
+
+export function decideSteer(child: Child | undefined, text: string): Refused | null {
+  if (child === undefined) return unknownChild
+  const wrong = decideText('message', text, STEER_MAX)
+  if (wrong !== null) return wrong
+  const answer = acceptance(child)
+  if (answer.accepting) return null
+  const code = isLive(child) ? 'not_accepting' : 'finished'
+  return no(code, `"${child.title}" takes no steer now: ${answer.why}.`)
+}
+
+const waitingOnly = (verb: string, steer: Steer): Refused =>
+  no(
+    'invalid',
+    `This steer is already ${steer.state === 'sent' ? 'with the agent' : steer.state} and can no longer be ${verb}.`,
+  )
+
+export function decideEditSteer(child: Child | undefined, steerId: string, text: string): Refused | null {
+  if (child === undefined) return unknownChild
+  const steer = child.steers.find((s) => s.id === steerId)
+  if (steer === undefined) return no('invalid', `"${child.title}" has no steer ${steerId}.`)
+  const wrong = decideText('message', text, STEER_MAX)
+  if (wrong !== null) return wrong
+  return steer.state === 'queued' || steer.state === 'missed' ? null : waitingOnly('edited', steer)
+}
+
+/** `canTakeBack`: the agent's protocol can give back what it was sent and has not read. */
+export function decideWithdrawSteer(child: Child | undefined, steerId: string, canTakeBack: boolean): Refused | null {
+  if (child === undefined) return unknownChild
+  const steer = child.steers.find((s) => s.id === steerId)
+  if (steer === undefined) return no('invalid', `"${child.title}" has no steer ${steerId}.`)
+  if (steer.state === 'queued' || steer.state === 'missed' || (steer.state === 'sent' && canTakeBack)) return null
+  return waitingOnly('withdrawn', steer)
+}
+
+export function decideReorder(child: Child | undefined, order: readonly string[]): Refused | null {
+  if (child === undefined) return unknownChild
+  const waiting = child.steers.filter((steer) => steer.state === 'queued').map((steer) => steer.id)
+  const same =
+    order.length === waiting.length && new Set(order).size === order.length && order.every((id) => waiting.includes(id))
+  return same
+    ? null
+    : no('invalid', `The order must name each queued steer once: ${waiting.join(', ') || 'there is none'}.`)
+}
+
+export function decideStop(child: Child | undefined): Refused | null {
+  if (child === undefined) return unknownChild
+  if (child.phase === 'CANCEL_REQUESTED') return null
+  if (isLive(child) || child.paused) return null
+  return no('finished', `"${child.title}" is not running any more: it ended as ${child.phase}.`)
+}
+
+export function decideInterrupt(child: Child | undefined): Refused | null {
+  if (child === undefined) return unknownChild
+  if (child.paused) return no('finished', `"${child.title}" is paused already. Resume it when you are ready.`)
+  if (!isLive(child)) return no('finished', `"${child.title}" is not running any more: it ended as ${child.phase}.`)
+  if (child.phase === 'CANCEL_REQUESTED')
+    return no('busy', `"${child.title}" is being stopped; it cannot be paused any more.`)
+  if (child.verifying || child.retrying)
+    return no(
+      'busy',
+      `"${child.title}" has no process right now: its work is being verified. Stop it, or wait for the verdict.`,
+    )
+  if (currentAttempt(child) === undefined)
+    return no(
+      'busy',
+      `"${child.title}" has not started yet; there is nothing to pause. Stop it instead, or wait a moment.`,
+    )
+  return null
+}
+
+export function decideResume(child: Child | undefined, message: string | undefined): Refused | null {
+  if (child === undefined) return unknownChild
+  if (message !== undefined && message.trim() !== '') {
+    const wrong = decideText('message', message, GOAL_MAX)
+    if (wrong !== null) return wrong
+  }
+  if (isLive(child))
+    return child.phase === 'CANCEL_REQUESTED'
+      ? no('busy', `"${child.title}" is still being stopped. Resume it once it has ended.`)
+      : no('busy', `"${child.title}" is running; steer it instead of resuming it.`)
+  if (child.worktree === null)
+    return no(
+      'not_resumable',
+      `"${child.title}" never got a worktree, so there is nothing to go on with. Start a new child with the same brief.`,
+    )
+  if (child.discarded)
+    return no('not_resumable', `The worktree of "${child.title}" was discarded. Start a new child with the same brief.`)
+  if (!child.task.recipe.abilities.resume)
+    return no(
+      'not_resumable',
+      `${child.task.recipe.label} cannot go on with an earlier session. Start a new child with the same brief.`,
+    )
+  if (child.attempts.length === 0)
+    return no('not_resumable', `"${child.title}" never started. Start a new child with the same brief.`)
+  return null
+}
+
+export function decideAnswer(child: Child | undefined, requestId: string): Refused | null {
+  if (child === undefined) return unknownChild
+  const request = child.requests.find((r) => r.id === requestId)
+  if (request === undefined) return no('invalid', `"${child.title}" has not asked anything under the id ${requestId}.`)
+  if (!openRequests(child).includes(request)) {
+    const how =
+      request.answer?.kind === 'cancelled' ? 'was cancelled when its process ended' : 'has been answered already'
+    return no('finished', `This question of "${child.title}" ${how}.`)
+  }
+  return null
+}

@@ -1,0 +1,105 @@
+// A file that only grows, by whole lines, from one writer. A torn tail of a former writer is cut before the first append;
+// a write that fails half-way is taken back, so that no stub is ever glued to the next line.
+import { constants } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+
+const newline = 0x0a
+const tailBlock = 64 * 1024
+
+export class AppendFile {
+  /** Bytes of a torn last line that were cut when it was opened. */
+  readonly cutBytes: number
+  readonly #file: FileHandle
+  #size: number
+  #queue: Promise<unknown> = Promise.resolve()
+  #broken: unknown
+  #owed = 0
+
+  private constructor(file: FileHandle, size: number, cutBytes: number) {
+    this.#file = file
+    this.#size = size
+    this.cutBytes = cutBytes
+  }
+
+  /** Opens or creates `path` (0600, no link) for appending. */
+  static async open(path: string): Promise<AppendFile> {
+    const flags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW
+    const file = await open(path, flags, 0o600)
+    try {
+      const { size } = await file.stat()
+      const end = await lastLineEnd(file, size)
+      if (end < size) await file.truncate(end)
+      return new AppendFile(file, end, size - end)
+    } catch (error) {
+      await file.close()
+      throw error
+    }
+  }
+
+  /** Bytes of whole lines. */
+  get size(): number {
+    return this.#size
+  }
+
+  /**
+   * Appends whole lines in one write. Resolves once they are handed to the system, or on the medium when `sync`. Rejects
+   * when they are not all there; the file then ends where it ended before.
+   */
+  append(lines: readonly string[], sync: boolean): Promise<void> {
+    const data = Buffer.from(lines.map((line) => `${line}\n`).join(''))
+    const done = this.#queue.then(() => this.#write(data, sync))
+    this.#queue = done.catch(() => undefined)
+    return done
+  }
+
+  async #write(data: Buffer, sync: boolean): Promise<void> {
+    if (this.#broken !== undefined) await this.#takeBack(this.#owed)
+    try {
+      for (let written = 0; written < data.length;) {
+        const { bytesWritten } = await this.#file.write(data, written, data.length - written)
+        written += bytesWritten
+      }
+      if (sync) await this.#file.datasync()
+      this.#size += data.length
+    } catch (error) {
+      this.#broken = error
+      await this.#takeBack(data.length).catch(() => undefined)
+      throw error
+    }
+  }
+
+  /**
+   * Cuts off what a failed write of `byteCount` left. While that fails too, nothing more is appended. A file that has
+   * grown by more belongs to somebody else by now: there the stub is only closed with a newline.
+   */
+  async #takeBack(byteCount: number): Promise<void> {
+    this.#owed = byteCount
+    const { size } = await this.#file.stat()
+    if (size > this.#size + byteCount) {
+      await this.#file.write(Buffer.from([newline]))
+      this.#size = size + 1
+    } else {
+      await this.#file.truncate(this.#size)
+    }
+    this.#broken = undefined
+  }
+
+  /** Everything appended so far is handed over; then the file is closed. */
+  async close(): Promise<void> {
+    await this.#queue
+    await this.#file.close()
+  }
+}
+
+/** Where the last whole line ends. */
+async function lastLineEnd(file: FileHandle, size: number): Promise<number> {
+  const block = Buffer.alloc(tailBlock)
+  for (let end = size; end > 0;) {
+    const start = Math.max(0, end - tailBlock)
+    const { bytesRead } = await file.read(block, 0, end - start, start)
+    const at = block.subarray(0, bytesRead).lastIndexOf(newline)
+    if (at >= 0) return start + at + 1
+    end = start
+  }
+  return 0
+}

@@ -1,0 +1,53 @@
+// Whole files, replaced in one step: written aside, synced, renamed. Readers see the former content or the new one.
+import { randomBytes } from 'node:crypto'
+import { link, open, rename, unlink } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/** Replaces `path` (0600). The former content stays when anything fails; nothing half-written is left beside it. */
+export async function writeWhole(path: string, data: string): Promise<void> {
+  await aside(path, data, (temporary) => rename(temporary, path))
+}
+
+/** Creates `path` (0600) whole, or answers false because it exists. Of many at once exactly one gets true. */
+export async function createWhole(path: string, data: string): Promise<boolean> {
+  return await aside(path, data, async (temporary) => {
+    try {
+      await link(temporary, path)
+      return true
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+      throw error
+    } finally {
+      await unlink(temporary)
+    }
+  })
+}
+
+async function aside<T>(path: string, data: string, place: (temporary: string) => Promise<T>): Promise<T> {
+  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
+  const file = await open(temporary, 'wx', 0o600)
+  try {
+    try {
+      await file.writeFile(data)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    const result = await place(temporary)
+    await syncFolder(dirname(path))
+    return result
+  } catch (error) {
+    await unlink(temporary).catch(() => undefined)
+    throw error
+  }
+}
+
+/** A rename is only durable once its folder is. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
