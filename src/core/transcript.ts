@@ -1,9 +1,9 @@
 // One line of transcript.jsonl: what the child said and did and what was said to it, in reading order. Structured, not
 // fsynced, rebuildable from raw output and the event log; the panel and `coxswain transcript` show nothing else.
 import { z } from 'zod'
-import { actorSchema, autonomySchema } from './events'
-
-export { autonomySchema }
+import { actorSchema } from './events'
+import { plainLine } from './plainText'
+import { asText } from './textLog'
 
 const entryKinds = [
   /** An attempt begins: its number, why, and the user turn it starts with. */
@@ -50,3 +50,39 @@ export const entrySchema = z.intersection(
   entryBodySchema,
 )
 export type TranscriptEntry = z.infer<typeof entrySchema>
+
+/** A line of transcript.jsonl; undefined when it is none. */
+export function readEntry(line: string): TranscriptEntry | undefined {
+  try {
+    const parsed = entrySchema.safeParse(JSON.parse(line))
+    return parsed.success ? parsed.data : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** What a child is doing as of this entry, in one line; undefined when the entry says nothing about that. */
+export function activityOf(entry: EntryBody): string | undefined {
+  switch (entry.kind) {
+    case 'toolStarted':
+      return plainLine(`${entry.name}: ${asText(entry.input)}`, 120)
+    case 'text':
+      return plainLine(entry.text, 120)
+    case 'reasoning':
+      return 'thinking'
+    case 'turn':
+      return 'starting'
+    case 'asked':
+      return plainLine(`asks: ${entry.words}`, 120)
+    case 'report':
+      return 'finishing'
+    case 'toolEnded':
+    case 'steer':
+    case 'receipt':
+    case 'answered':
+    case 'verdict':
+    case 'notice':
+    case 'noise':
+      return undefined
+  }
+}

@@ -1,0 +1,38 @@
+// The user turns Coxswain writes for an agent. What a person or parent wrote stands in it word for word.
+import type { Steer } from './child'
+import type { Task } from './events'
+
+const early = 'Added before you started, by the person or agent who gave you this task:'
+const missed = 'Said to you while you were working, but you had stopped before you read it. Take it into account:'
+
+/** The first turn: the goal, its context, where to work, the contract's demands, and steers that came before the start. */
+export function firstPrompt(
+  task: Task,
+  place: { cwd: string; branch: string },
+  contract: string,
+  steers: readonly Steer[],
+  attended: boolean,
+): string {
+  const parts = [
+    task.goal.trim(),
+    ...(task.context === undefined || task.context.trim() === '' ? [] : [`Context:\n${task.context.trim()}`]),
+    `You work in ${place.cwd}, a git worktree of your own on the branch ${place.branch}. Keep all changes inside it and commit what you finish there. Do not push, and do not switch branches.`,
+    ...(attended ? [] : ['Nobody is there to answer questions: decide yourself, and say what you assumed.']),
+    ...(contract === '' ? [] : [contract]),
+    ...steerParts(early, steers),
+  ]
+  return `${parts.join('\n\n')}\n`
+}
+
+/** A later turn of the same session: steers it never read, in order, then the new instruction. */
+export function resumePrompt(message: string | null, steers: readonly Steer[]): string {
+  const instruction = message?.trim() ?? ''
+  const parts = [...steerParts(missed, steers)]
+  if (instruction !== '') parts.push(instruction)
+  else if (steers.length === 0) parts.push('Continue from where you left off.')
+  return `${parts.join('\n\n')}\n`
+}
+
+function steerParts(heading: string, steers: readonly Steer[]): string[] {
+  return steers.length === 0 ? [] : [`${heading}\n\n${steers.map((steer) => steer.text).join('\n\n')}`]
+}

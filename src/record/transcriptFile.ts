@@ -1,0 +1,96 @@
+// The owner's hand on a child's transcript.jsonl and its human-readable log. No fsync: both can be made again from raw
+// output and events. A failed write is reported once and tried again with the next entry; the child goes on.
+import type { EntryBody, TranscriptEntry } from '../core/transcript'
+import { readEntry } from '../core/transcript'
+import { textLogLine } from '../core/textLog'
+import { AppendFile } from './appendFile'
+import { LineFile } from './lineFile'
+
+export interface NewEntry {
+  readonly at: string
+  readonly attempt: number
+  readonly body: EntryBody
+  readonly cursor?: { readonly source: 'stdout' | 'stderr'; readonly end: number }
+}
+
+export class TranscriptFile {
+  private next: number
+  private failing = false
+
+  private constructor(
+    private readonly file: AppendFile,
+    private readonly log: AppendFile,
+    next: number,
+    /** Per attempt: how far into its raw output the entries reach. */
+    private readonly cursors: Map<number, { stdout: number; stderr: number }>,
+    private readonly onTrouble: (words: string) => void,
+  ) {
+    this.next = next
+  }
+
+  static async open(path: string, logPath: string, onTrouble: (words: string) => void): Promise<TranscriptFile> {
+    const file = await AppendFile.open(path)
+    const log = await AppendFile.open(logPath)
+    let next = 0
+    const cursors = new Map<number, { stdout: number; stderr: number }>()
+    await new LineFile(path).readNew((line) => {
+      const entry = readEntry(line)
+      if (entry === undefined) return
+      next = Math.max(next, entry.n + 1)
+      advance(cursors, entry)
+    })
+    return new TranscriptFile(file, log, next, cursors, onTrouble)
+  }
+
+  /** Raw output of this attempt up to here is told already. */
+  cursor(attempt: number): { readonly stdout: number; readonly stderr: number } {
+    return this.cursors.get(attempt) ?? { stdout: 0, stderr: 0 }
+  }
+
+  get count(): number {
+    return this.next
+  }
+
+  /** Lines for people only, e.g. the header. */
+  async say(lines: readonly string[]): Promise<void> {
+    await this.log.append(lines, false)
+  }
+
+  /** Never rejects. */
+  async append(entries: readonly NewEntry[]): Promise<readonly TranscriptEntry[]> {
+    if (entries.length === 0) return []
+    const numbered: TranscriptEntry[] = entries.map(({ at, attempt, body, cursor }, i) => ({
+      n: this.next + i,
+      at,
+      attempt,
+      ...(cursor === undefined ? {} : { cursor }),
+      ...body,
+    }))
+    try {
+      await this.file.append(
+        numbered.map((entry) => JSON.stringify(entry)),
+        false,
+      )
+      this.next += numbered.length
+      for (const entry of numbered) advance(this.cursors, entry)
+      await this.log.append(numbered.map(textLogLine), false)
+      this.failing = false
+    } catch (error) {
+      if (!this.failing) this.onTrouble(`The transcript could not be written: ${String(error)}. The child goes on.`)
+      this.failing = true
+    }
+    return numbered
+  }
+
+  async close(): Promise<void> {
+    await this.file.close()
+    await this.log.close()
+  }
+}
+
+function advance(cursors: Map<number, { stdout: number; stderr: number }>, entry: TranscriptEntry): void {
+  if (entry.cursor === undefined) return
+  const known = cursors.get(entry.attempt) ?? { stdout: 0, stderr: 0 }
+  known[entry.cursor.source] = Math.max(known[entry.cursor.source], entry.cursor.end)
+  cursors.set(entry.attempt, known)
+}
