@@ -125,6 +125,12 @@ export async function readAgent(attemptDir: string): Promise<ProcessIdentity | u
   return text === undefined ? undefined : parseIdentity(parseObject(text))
 }
 
+/** Who the keeper of an attempt is or was; undefined when none has claimed it. */
+export async function readKeeper(attemptDir: string): Promise<ProcessIdentity | undefined> {
+  const text = await readRecord(attemptFiles(attemptDir).keeper)
+  return text === undefined ? undefined : parseIdentity(parseObject(text))
+}
+
 /** A small regular file of ours. Links, pipes, folders and anything large are no records. */
 async function readRecord(path: string): Promise<string | undefined> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants

@@ -53,8 +53,8 @@ export const launchDefaults = {
   exitLeaseMs: 60_000,
 } as const
 
-export type CauseKind = 'stop' | 'interrupt' | 'timeout' | 'budget' | 'lease' | 'shutdown'
-/** Why we asked an agent to end. `shutdown`: the keeper itself was told to end (SIGTERM). */
+export type CauseKind = 'stop' | 'interrupt' | 'timeout' | 'budget' | 'lease' | 'finished' | 'shutdown'
+/** Why we asked an agent to end. `finished`: it had reported and did not go. `shutdown`: the keeper was told to end (SIGTERM). */
 export interface EndCause {
   readonly kind: CauseKind
   readonly reason?: string
@@ -195,7 +195,7 @@ export function parseExitRecord(text: string): ExitRecord | undefined {
   return value as unknown as ExitRecord
 }
 
-const causes: readonly CauseKind[] = ['stop', 'interrupt', 'timeout', 'budget', 'lease', 'shutdown']
+const causes: readonly CauseKind[] = ['stop', 'interrupt', 'timeout', 'budget', 'lease', 'finished', 'shutdown']
 export function isEndCause(value: unknown): value is EndCause {
   if (!isObject(value) || !causes.some((kind) => kind === value['kind'])) return false
   return value['reason'] === undefined || isText(value['reason'])

@@ -19,8 +19,11 @@ export class LineFile {
     return this.#offset
   }
 
-  /** Hands over every whole line that has come since. A file that is not there has none. A file that shrank starts anew. */
-  async readNew(take: (line: string, start: number) => void): Promise<{ restarted: boolean }> {
+  /**
+   * Hands over every whole line that has come since, until `take` answers false. A file that is not there has none. A file
+   * that shrank starts anew.
+   */
+  async readNew(take: (line: string, start: number) => unknown): Promise<{ restarted: boolean }> {
     const file = await open(this.#path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
       (error: NodeJS.ErrnoException) => {
         if (error.code === 'ENOENT') return undefined
@@ -44,8 +47,9 @@ export class LineFile {
           parts.push(chunk.subarray(from, end))
           const line = Buffer.concat(parts)
           parts = []
-          take(line.toString('utf8'), this.#offset)
+          const more = take(line.toString('utf8'), this.#offset)
           this.#offset += line.length + 1
+          if (more === false) return { restarted }
           from = end + 1
         }
         if (from < chunk.length) parts.push(chunk.subarray(from))

@@ -1,0 +1,134 @@
+// The result of a round: the same object each time it is asked for, bounded, with a hash that depends on the outcome only.
+import { createHash } from 'node:crypto'
+import { canonicalJson } from '../core/canonicalJson'
+import { currentAttempt, totalUsage, type Child } from '../core/child'
+import type { Verdict } from '../core/events'
+import { cutText } from '../core/plainText'
+import type { WorktreeState } from './tools'
+
+/** As `result --json` and a completion show it. */
+export interface ChildResult {
+  readonly subagent_id: string
+  readonly title: string
+  readonly round: number
+  readonly attempt: number
+  readonly phase: Child['phase']
+  readonly report: {
+    readonly ok: boolean
+    readonly summary: string | null
+    readonly output: unknown
+    readonly reason: string | null
+  } | null
+  readonly verdict: Verdict | null
+  readonly missed_steers: readonly { readonly steer_id: string; readonly text: string }[]
+  /** Something is missing: it did not end as a success. */
+  readonly partial: boolean
+  readonly duration_s: number | null
+  readonly tokens: number
+  readonly cost_usd: number | null
+  readonly worktree: {
+    readonly path: string
+    readonly branch: string
+    readonly base: string
+    readonly commits: number | null
+    readonly dirty: boolean | null
+  } | null
+  readonly exit: {
+    readonly code: number | null
+    readonly signal: string | null
+    readonly first_cause: string | null
+  } | null
+  readonly stderr_tail: string | null
+  readonly failure: string | null
+  readonly result_hash: string
+  readonly transcript: string
+}
+
+const longestSummary = 32_000
+
+/** `state`: null when the worktree could not be read. `treeHash`: null when there is none. */
+export function resultOf(child: Child, state: WorktreeState | null, treeHash: string | null): ChildResult {
+  const attempt = currentAttempt(child)
+  const report = attempt?.report ?? null
+  const usage = totalUsage(child)
+  const failedStart = child.notes.filter((note) => note.level === 'error').map((note) => note.text)[0]
+  const shown =
+    report === null
+      ? null
+      : {
+          ok: report.ok,
+          summary: report.summary === null ? null : cutText(report.summary, longestSummary),
+          output: report.output ?? null,
+          reason: report.reason,
+        }
+  const missed = child.steers
+    .filter((steer) => steer.state === 'missed')
+    .map((steer) => ({ steer_id: steer.id, text: steer.text }))
+  const outcome = {
+    phase: child.phase,
+    report: shown,
+    verdict:
+      child.verdict === null
+        ? null
+        : {
+            status: child.verdict.status,
+            checks: child.verdict.checks.map(({ check, result }) => ({ check, result })),
+          },
+    missed: missed.map((steer) => steer.text),
+    tree: treeHash,
+  }
+  return {
+    subagent_id: child.id,
+    title: child.title,
+    round: child.round,
+    attempt: attempt?.n ?? 0,
+    phase: child.phase,
+    report: shown,
+    verdict: child.verdict,
+    missed_steers: missed,
+    partial: child.phase !== 'SUCCESS' || child.verdict?.disposition === 'partial',
+    duration_s: attempt?.exit ? attempt.exit.durationMs / 1000 : null,
+    tokens: usage.inputTokens + usage.outputTokens,
+    cost_usd: usage.costUsd,
+    worktree:
+      child.worktree === null
+        ? null
+        : {
+            path: child.worktree.path,
+            branch: child.worktree.branch,
+            base: child.worktree.base,
+            commits: state?.commits ?? null,
+            dirty: state?.dirty ?? null,
+          },
+    exit: attempt?.exit
+      ? { code: attempt.exit.code, signal: attempt.exit.signal, first_cause: attempt.exit.firstCause }
+      : null,
+    stderr_tail: attempt?.stderrTail ?? attempt?.startFailure?.diagnostic ?? null,
+    failure: failureInWords(child) ?? failedStart ?? null,
+    result_hash: createHash('sha256').update(canonicalJson(outcome)).digest('hex'),
+    transcript: child.liveTranscript,
+  }
+}
+
+/** Why it did not succeed, for people; null when there is nothing to say. */
+export function failureInWords(child: Child): string | null {
+  const attempt = currentAttempt(child)
+  if (attempt === undefined || attempt.ended === null) return null
+  if (attempt.startFailure !== null) return attempt.startFailure.reason
+  if (attempt.ended === 'FAILURE') {
+    const reason =
+      attempt.report?.ok === false ? (attempt.report.reason ?? attempt.report.summary ?? 'it reported failure') : null
+    const code = attempt.exit?.code ?? null
+    if (code !== null && code !== 0) {
+      const tail = attempt.stderrTail === null ? '' : `\nChild stderr tail:\n${attempt.stderrTail}`
+      return `Process exited with code ${code}${reason === null ? '' : `: ${reason}`}${tail}`
+    }
+    return reason ?? 'It ended without a report.'
+  }
+  if (attempt.ended === 'INTERRUPTED') {
+    if (attempt.endRequest !== null) return attempt.endRequest.reason
+    if (attempt.exit?.signal) return `Killed by ${attempt.exit.signal}, by somebody else.`
+    return attempt.vanished
+  }
+  return null
+}

@@ -1,0 +1,455 @@
+// Everything one owner supervises: accepts work, knows whose it is, keeps the caps, and hands each wish to the run of its
+// child. Answers in-turn; no call here waits for a child.
+import { currentAttempt, isLive, type Child } from '../core/child'
+import { contractRef, freezeContract, readContract, type FrozenContract } from '../core/contract'
+import {
+  CONTEXT_MAX,
+  decideBatchGoals,
+  decideCapacity,
+  decideText,
+  GOAL_MAX,
+  unknownChild,
+  type Capacity,
+  type Refused,
+} from '../core/decide'
+import type { Actor, Fact, Limits, Recipe, Task } from '../core/events'
+import { plainLine } from '../core/plainText'
+import { textLogHeader } from '../core/textLog'
+import { writeWhole, syncFolder } from '../record/atomicWrite'
+import { Bell } from '../record/bell'
+import { ChildLog } from '../record/childLog'
+import { makeFolder } from '../record/paths'
+import { TranscriptFile } from '../record/transcriptFile'
+import { ChildRun } from './childRun'
+import {
+  isRefusal,
+  type Commands,
+  type DispatchAnswer,
+  type DoneAnswer,
+  type EndAnswer,
+  type Refusal,
+  type ResumeAnswer,
+  type SpawnRequest,
+  type TaskRequest,
+} from './commands'
+import { listAnswer, type ListAnswer } from './payloads'
+import type { Problem, Tools } from './tools'
+
+/** Who a command comes from. A person sees every tree of the store; a parent its own. */
+export type Caller =
+  | { readonly kind: 'person' }
+  /** `child`: the caller is itself a child of this store. */
+  | { readonly kind: 'parent'; readonly session: string; readonly child?: string }
+
+export const personSession = 'person'
+
+export interface SupervisorSettings {
+  readonly maxChildrenPerParent: number
+  readonly maxChildrenTotal: number
+  readonly defaultAgent: string
+  readonly limits: Limits
+}
+
+export interface SupervisorOptions {
+  readonly tools: Tools
+  readonly settings: () => SupervisorSettings
+  /** The agent as installed, with everything a resume will need, or why it cannot be used. */
+  readonly recipe: (request: TaskRequest, agentId: string) => Promise<Recipe | Problem>
+  /** Why nothing can be started in this repository now; undefined when it can. */
+  readonly repositoryProblem: () => Promise<string | undefined>
+  readonly hash: (text: string) => string
+  /** Called after a round settled or paused and its result is on disk. */
+  readonly onSettled?: (childId: string) => void
+}
+
+export class Supervisor {
+  private readonly runs = new Map<string, ChildRun>()
+  private readonly bell: Bell
+  private disposed = false
+  /** Accepted in this turn, not yet in `runs`. */
+  private reserved = 0
+
+  constructor(private readonly options: SupervisorOptions) {
+    this.bell = new Bell(options.tools.paths.bell)
+  }
+
+  /** Opens the logs of `childIds` and finds out what became of what was live in them. */
+  async adopt(childIds: readonly string[]): Promise<void> {
+    for (const id of childIds) {
+      try {
+        const run = await this.open(id)
+        if (run !== undefined && (isLive(run.child) || settledWithoutResult(run.child))) await run.recover()
+      } catch (error) {
+        this.options.tools.log('error', 'a child could not be recovered', { childId: id, error: String(error) })
+      }
+    }
+  }
+
+  commandsFor(caller: Caller): Commands {
+    const by: Actor = caller.kind === 'person' ? { kind: 'person' } : { kind: 'parent', session: caller.session }
+    const end = async (
+      action: 'stop' | 'interrupt',
+      id: string,
+      wish: (run: ChildRun) => Promise<Refused | null>,
+      note: string,
+    ): Promise<EndAnswer | Refusal> => {
+      const refused = await this.with(caller, id, wish)
+      return refused === null ? { action, subagent_id: id, status: 'interrupt_requested', note } : { error: refused }
+    }
+    const done = async (
+      action: DoneAnswer['action'],
+      id: string | undefined,
+      wish: (run: ChildRun) => Promise<Refused | null>,
+      note: string,
+    ): Promise<DoneAnswer | Refusal> => {
+      if (id === undefined) return { error: unknownChild }
+      const refused = await this.with(caller, id, wish)
+      return refused === null ? { action, subagent_id: id, status: 'done', note } : { error: refused }
+    }
+    return {
+      spawn: (request) => this.spawn(request, caller),
+      steer: async ({ subagent_id: id, message, steer_id }) => {
+        const steerId = steer_id ?? this.options.tools.newId()
+        const refused = await this.with(caller, id, (run) => run.steer(steerId, message, by))
+        if (refused !== null) return { error: refused }
+        return { action: 'steer', subagent_id: id, steer_id: steerId, status: 'queued', note: this.steerNote(id) }
+      },
+      editSteer: ({ subagent_id, steer_id, message }) =>
+        done(
+          'edit',
+          subagent_id,
+          (run) => run.editSteer(steer_id, message, by),
+          'The steer was changed; it had not been handed over.',
+        ),
+      withdrawSteer: ({ subagent_id, steer_id }) =>
+        done(
+          'withdraw',
+          subagent_id ?? this.childWithSteer(steer_id),
+          (run) => run.withdrawSteer(steer_id, by),
+          'The steer was withdrawn; the agent will not read it.',
+        ),
+      reorderSteers: ({ subagent_id, order }) =>
+        done('reorder', subagent_id, (run) => run.reorderSteers(order, by), 'The waiting steers were reordered.'),
+      stop: ({ subagent_id, reason }) =>
+        end(
+          'stop',
+          subagent_id,
+          (run) => run.stop(reason ?? '', by),
+          'Its end was asked for; it is CANCELLED once its death was observed. Worktree and branch stay.',
+        ),
+      interrupt: ({ subagent_id, reason }) =>
+        end(
+          'interrupt',
+          subagent_id,
+          (run) => run.interrupt(reason ?? '', by),
+          'Session, worktree and branch are kept; resume goes on with a new instruction.',
+        ),
+      resume: ({ subagent_id, message }) => this.resume(caller, by, subagent_id, message),
+      answer: ({ subagent_id, request_id, answer }) =>
+        done(
+          'answer',
+          subagent_id ?? this.childWithRequest(request_id),
+          (run) => run.answer(request_id, answer, by),
+          'The answer was handed to the agent.',
+        ),
+      flag: ({ subagent_id, title, pinned, archived, seen }) =>
+        done(
+          'flag',
+          subagent_id,
+          async (run) => {
+            const name = title === undefined ? undefined : plainLine(title, 120)
+            if (name === '') return { code: 'invalid', message: 'The title is empty.' }
+            if (name !== undefined) await run.note({ type: 'renamed', title: name, by })
+            if (pinned !== undefined || archived !== undefined || seen !== undefined)
+              await run.note({
+                type: 'flagged',
+                ...(pinned === undefined ? {} : { pinned }),
+                ...(archived === undefined ? {} : { archived }),
+                ...(seen === undefined ? {} : { seen }),
+              })
+            return null
+          },
+          'Done.',
+        ),
+      discard: async ({ subagent_id, force }) => {
+        const run = await this.own(caller, subagent_id)
+        if (run === undefined) return { error: unknownChild }
+        if (isLive(run.child))
+          return {
+            error: {
+              code: 'busy',
+              message: `"${run.child.title}" is running; stop it before discarding its worktree.`,
+            },
+          }
+        const outcome = await this.options.tools.discard(run.child, force ?? false)
+        if (outcome.kind === 'problem') return { error: { code: 'repository', message: outcome.message } }
+        if (run.child.worktree !== null && !run.child.discarded)
+          await run.note({ type: 'discarded', what: outcome.what, by })
+        return { action: 'discard', subagent_id, status: outcome.removed ? 'discarded' : 'absent', note: outcome.what }
+      },
+    }
+  }
+
+  /** Memory only. */
+  list(caller: Caller): ListAnswer {
+    const own = [...this.runs.values()].filter((run) => this.mayControl(caller, run.child))
+    return listAnswer(own, this.options.tools.now())
+  }
+
+  /** Every child with a process, or about to have one. */
+  liveCount(): number {
+    return this.live().length
+  }
+
+  private live(): Child[] {
+    return [...this.runs.values()].map((run) => run.child).filter(isLive)
+  }
+
+  private async spawn(request: SpawnRequest, caller: Caller): Promise<DispatchAnswer | Refusal> {
+    const settings = this.options.settings()
+    const count = request.tasks.length
+    // Taken before the first wait: of two racing dispatches at the cap exactly one is accepted.
+    const full = this.capacity(caller, count)
+    if (full !== null) return { error: full }
+    let held = count
+    this.reserved += held
+    try {
+      const drafts = await this.draft(request, settings)
+      if (isRefusal(drafts)) return drafts
+      const delegationId = this.options.tools.newId()
+      const accepted: ChildRun[] = []
+      for (const [index, draft] of drafts.entries())
+        accepted.push(await this.accept(draft, delegationId, index, caller))
+      await syncFolder(this.options.tools.paths.children)
+      for (const run of accepted) run.start()
+      return {
+        status: 'dispatched',
+        mode: 'background',
+        count,
+        delegation_id: delegationId,
+        goals: drafts.map((draft) => draft.task.goal),
+        subagent_ids: accepted.map((run) => run.child.id),
+        control_hint:
+          'Running in the background; the completion comes by itself. Legal now: list, steer (a directive, not a vibe), interrupt, stop. Do what does not depend on the children, then end your turn; never poll.',
+        live_transcripts: accepted.map((run) => run.child.liveTranscript),
+      }
+    } finally {
+      this.reserved -= held
+    }
+  }
+
+  /** Everything about a dispatch that can be refused, before anything exists. */
+  private async draft(request: SpawnRequest, settings: SupervisorSettings): Promise<Draft[] | Refusal> {
+    const refusedBatch = decideBatchGoals(request.tasks.map((task) => task.goal))
+    if (refusedBatch !== null) return { error: refusedBatch }
+    const drafts: Draft[] = []
+    for (const [i, task] of request.tasks.entries()) {
+      const at = request.tasks.length === 1 ? '' : ` of task ${i + 1}`
+      const refused =
+        decideText(`goal${at}`, task.goal, GOAL_MAX) ??
+        (task.context === undefined || task.context.trim() === ''
+          ? null
+          : decideText(`context${at}`, task.context, CONTEXT_MAX))
+      if (refused !== null) return { error: refused }
+      const reading = readContract(task.contract)
+      if (!reading.ok)
+        return {
+          error: { code: 'invalid', message: `The contract${at} cannot be used: ${reading.problems.join('; ')}.` },
+        }
+      const recipe = await this.options.recipe(task, task.agent ?? settings.defaultAgent)
+      if ('message' in recipe) return { error: { code: 'unknown_agent', message: recipe.message } }
+      const frozen = freezeContract(reading.contract, this.options.hash)
+      drafts.push({
+        contract: frozen,
+        task: {
+          goal: task.goal.trim(),
+          ...(task.context === undefined ? {} : { context: task.context }),
+          title: titleOf(task),
+          ...(task.base === undefined ? {} : { base: task.base }),
+          role: task.role ?? 'leaf',
+          contract: contractRef(reading.contract, frozen),
+          recipe,
+          limits: limitsOf(task, settings.limits),
+        },
+      })
+    }
+    const problem = await this.options.repositoryProblem()
+    if (problem !== undefined) return { error: { code: 'repository', message: problem } }
+    return drafts
+  }
+
+  private async accept(draft: Draft, delegationId: string, index: number, caller: Caller): Promise<ChildRun> {
+    const { tools } = this.options
+    const childId = tools.newId()
+    const paths = tools.paths.child(childId)
+    makeFolder(paths.folder)
+    const liveTranscript = paths.textLog(index)
+    if (draft.task.contract.level !== 'none') await writeWhole(paths.contract, draft.contract.text)
+    const accepted: Fact = {
+      type: 'accepted',
+      childId,
+      delegationId,
+      index,
+      parentSession: caller.kind === 'person' ? personSession : caller.session,
+      parentChild: caller.kind === 'parent' ? (caller.child ?? null) : null,
+      task: draft.task,
+      liveTranscript,
+    }
+    const log = await ChildLog.open(paths.events, tools.epoch, tools.now)
+    await log.append([accepted], true)
+    const run = await this.runOf(log, childId, liveTranscript, true)
+    this.runs.set(childId, run)
+    this.bell.ring(childId)
+    return run
+  }
+
+  private async open(childId: string): Promise<ChildRun | undefined> {
+    const known = this.runs.get(childId)
+    if (known !== undefined) return known
+    const { tools } = this.options
+    const log = await ChildLog.open(tools.paths.child(childId).events, tools.epoch, tools.now)
+    if (log.child === undefined) {
+      await log.close()
+      return undefined
+    }
+    const run = await this.runOf(log, childId, log.child.liveTranscript, false)
+    this.runs.set(childId, run)
+    return run
+  }
+
+  private async runOf(log: ChildLog, childId: string, liveTranscript: string, fresh: boolean): Promise<ChildRun> {
+    const { tools } = this.options
+    const trouble = (words: string): void => tools.log('warning', 'transcript not written', { childId, words })
+    const transcript = await TranscriptFile.open(tools.paths.child(childId).transcript, liveTranscript, trouble)
+    const { child } = log
+    if (fresh && child !== undefined) {
+      const { title, task } = child
+      await transcript.say(
+        textLogHeader({ id: childId, title, goal: task.goal, agent: task.recipe.label }, child.acceptedAt),
+      )
+    }
+    return new ChildRun(log, transcript, tools, {
+      changed: (id) => this.bell.ring(id),
+      settled: (id) => this.options.onSettled?.(id),
+    })
+  }
+
+  private async resume(
+    caller: Caller,
+    by: Actor,
+    id: string,
+    message: string | undefined,
+  ): Promise<ResumeAnswer | Refusal> {
+    const run = await this.own(caller, id)
+    if (run === undefined) return { error: unknownChild }
+    const started = await run.resume(message, by, () => this.capacity(caller, 1))
+    if ('code' in started) return { error: started }
+    return {
+      action: 'resume',
+      subagent_id: id,
+      status: 'resuming',
+      attempt: started.attempt,
+      carried_steers: started.carried,
+      note: 'Same session, worktree and branch; time and turn limits start anew.',
+    }
+  }
+
+  private capacity(caller: Caller, count: number): Refused | null {
+    const { maxChildrenPerParent, maxChildrenTotal } = this.options.settings()
+    const live = this.live()
+    const named = (children: readonly Child[]): Capacity['live'] => children.map(({ id, title }) => ({ id, title }))
+    const total = { setting: 'coxswain.maxChildrenTotal', cap: maxChildrenTotal - this.reserved, live: named(live) }
+    if (caller.kind === 'person') return decideCapacity(count, [total])
+    const mine = live.filter((child) => child.parentSession === caller.session)
+    return decideCapacity(count, [
+      { setting: 'coxswain.maxChildrenPerParent', cap: maxChildrenPerParent, live: named(mine) },
+      total,
+    ])
+  }
+
+  private async with(
+    caller: Caller,
+    id: string,
+    wish: (run: ChildRun) => Promise<Refused | null>,
+  ): Promise<Refused | null> {
+    const run = await this.own(caller, id)
+    return run === undefined ? unknownChild : await wish(run)
+  }
+
+  /** The run of a child this caller may control; undefined for foreign and unknown ids alike. */
+  private async own(caller: Caller, id: string): Promise<ChildRun | undefined> {
+    if (this.disposed || !/^[a-z0-9]{6,40}$/.test(id)) return undefined
+    const run = this.runs.get(id) ?? (this.options.tools.childExists(id) ? await this.open(id) : undefined)
+    return run !== undefined && this.mayControl(caller, run.child) ? run : undefined
+  }
+
+  private mayControl(caller: Caller, child: Child): boolean {
+    if (caller.kind === 'person') return true
+    for (
+      let at: Child | undefined = child;
+      at !== undefined;
+      at = at.parentChild === null ? undefined : this.runs.get(at.parentChild)?.child
+    )
+      if (at.parentSession === caller.session) return true
+    return false
+  }
+
+  private steerNote(id: string): string {
+    const child = this.runs.get(id)?.child
+    const attempt = child === undefined ? undefined : currentAttempt(child)
+    if (attempt?.launchedAt == null) return 'It has not started yet: the text is part of its first turn.'
+    return "Queued; appended to its next tool result; the current tool call is never cut. It counts as read only once the agent's receipt came."
+  }
+
+  private childWithSteer(steerId: string): string | undefined {
+    return [...this.runs.values()].find((run) => run.child.steers.some((steer) => steer.id === steerId))?.child.id
+  }
+
+  private childWithRequest(requestId: string): string | undefined {
+    const asking = [...this.runs.values()].filter((run) =>
+      run.child.requests.some((request) => request.id === requestId),
+    )
+    return asking.length === 1 ? asking[0]?.child.id : undefined
+  }
+
+  /** Lets go of every child; agents and keepers go on. Synchronous. */
+  dispose(): void {
+    this.disposed = true
+    for (const run of this.runs.values()) run.dispose()
+  }
+
+  /** After `dispose`: all that was under way has been written. */
+  async closed(): Promise<void> {
+    await Promise.all([...this.runs.values()].map((run) => run.closed()))
+  }
+}
+
+interface Draft {
+  readonly task: Task
+  readonly contract: FrozenContract
+}
+
+function settledWithoutResult(child: Child): boolean {
+  return child.settledAt !== null && !child.completions.some((completion) => completion.round === child.round)
+}
+
+function titleOf(task: TaskRequest): string {
+  const given = plainLine(task.title ?? '', 120)
+  if (given !== '') return given
+  const first = task.goal.trim().split('\n')[0] ?? ''
+  return plainLine(first, 60)
+}
+
+function limitsOf(task: TaskRequest, limits: Limits): Limits {
+  const own = task.limits
+  if (own === undefined) return limits
+  return {
+    ...limits,
+    ...(own.timeout_seconds === undefined
+      ? {}
+      : { wallMs: own.timeout_seconds === 0 ? null : own.timeout_seconds * 1000 }),
+    ...(own.max_turns === undefined ? {} : { maxTurns: own.max_turns }),
+    ...(own.max_tokens === undefined ? {} : { maxTokens: own.max_tokens }),
+    ...(own.max_cost_usd === undefined ? {} : { maxCostUsd: own.max_cost_usd }),
+  }
+}

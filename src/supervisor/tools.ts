@@ -1,0 +1,50 @@
+// What a child's run needs from the rooms that do not know each other: the composition root puts them together once.
+import type { Agent } from '../agents/agent'
+import type { Child, Worktree } from '../core/child'
+import type { Recipe, Verdict } from '../core/events'
+import type { KeeperLink } from '../process/keeperLink'
+import type { Launch } from '../process/launch'
+import type { StorePaths } from '../record/paths'
+
+/** Something that went wrong in words for a person, as a value. */
+export interface Problem {
+  readonly kind: 'problem'
+  readonly message: string
+}
+
+export interface WorktreeState {
+  readonly commits: number
+  readonly dirty: boolean
+  readonly files: number
+  readonly insertions: number
+  readonly deletions: number
+}
+
+export interface Tools {
+  readonly paths: StorePaths
+  readonly epoch: number
+  readonly now: () => Date
+  readonly newId: () => string
+  /** False once another owner has taken the store: then nothing is written or started any more. */
+  readonly isOwner: () => boolean
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** A person is at hand who can answer a child's question. */
+  readonly attended: () => boolean
+  agentOf(recipe: Recipe): Agent | Problem
+  addWorktree(child: Child): Promise<(Worktree & { kind: 'worktree' }) | Problem>
+  worktreeState(child: Child): Promise<WorktreeState | Problem>
+  treeHash(child: Child): Promise<string | null>
+  discard(
+    child: Child,
+    force: boolean,
+  ): Promise<{ readonly kind: 'discarded'; readonly removed: boolean; readonly what: string } | Problem>
+  /** The store has a folder for it. */
+  childExists(id: string): boolean
+  startKeeper(attemptDir: string, launch: Launch): Promise<KeeperLink>
+  /** Writes a whole file, 0600, atomically, making its folder. */
+  writeFile(path: string, data: string): Promise<void>
+  /** The contract's part of the first prompt; empty without a contract. Rejects when the stored contract was changed. */
+  contractPrompt(child: Child): Promise<{ text: string; outputSchema: unknown }>
+  verify(child: Child): Promise<{ verdict: Verdict; retryMessage: string | null }>
+  log(level: 'info' | 'warning' | 'error', fact: string, fields: Readonly<Record<string, unknown>>): void
+}
