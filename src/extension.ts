@@ -1,16 +1,10 @@
 // Composition root: joins the window's part to the supervisor, which is loaded only when it is opened.
 import type { ExtensionContext } from 'vscode'
 import { activateUi } from './ui/activation'
-import type { Opener } from './ui/supervision'
-
-/** Where the supervisor is plugged in. */
-const opener: Opener = {
-  hasChildren: async () => false,
-  open: async () => ({ kind: 'closed', why: 'failed', message: 'This build has no supervisor yet.' }),
-}
+import { makeOpener } from './ui/opener'
 
 export function activate(context: ExtensionContext): void {
-  activateUi(context, opener)
+  activateUi(context, makeOpener(context))
 }
 
 /** Returns at once: everything that matters is on disk already, and children go on under their keepers. */

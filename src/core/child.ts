@@ -138,6 +138,8 @@ export interface Child {
   /** Named states beside the phase, e.g. rate limited; words for people. */
   readonly conditions: Readonly<Record<string, { readonly words: string; readonly until: string | null }>>
   readonly verdict: Verdict | null
+  /** Every verdict so far, oldest first. */
+  readonly verdicts: readonly Verdict[]
   readonly parked: string | null
   readonly completions: readonly { readonly id: string; readonly round: number; readonly acknowledged: boolean }[]
   readonly notes: readonly {

@@ -77,6 +77,7 @@ function born(event: ChildEvent & { type: 'accepted' }): Child {
     stopRequest: null,
     conditions: {},
     verdict: null,
+    verdicts: [],
     parked: null,
     completions: [],
     notes: [],
@@ -404,7 +405,7 @@ function applyStop(child: Child, event: ChildEvent & { type: 'stopRequested' }):
 function applyVerified(child: Child, event: ChildEvent & { type: 'verified' }): Child | null {
   const attempt = child.attempts[child.attempts.length - 1]
   if (attempt === undefined || attempt.ended === null || event.verdict.attempt !== attempt.n) return null
-  const judged = { ...child, verdict: event.verdict }
+  const judged = { ...child, verdict: event.verdict, verdicts: [...child.verdicts, event.verdict] }
   if (!child.verifying) return judged
   if (event.verdict.disposition === 'retry') return { ...judged, verifying: false, retrying: true }
   return settled(judged, attempt.ended, event.at, 'missed')

@@ -44,6 +44,8 @@ export interface WorktreeStatus {
   readonly dirty: boolean
   /** Untracked files, not ignored. */
   readonly untracked: number
+  /** Tracked and untracked paths that no commit holds as they are. */
+  readonly uncommitted: readonly string[]
   readonly files: readonly ChangedFile[]
   readonly insertions: number
   readonly deletions: number
@@ -78,6 +80,7 @@ const absent: WorktreeStatus = {
   commits: 0,
   dirty: false,
   untracked: 0,
+  uncommitted: [],
   files: [],
   insertions: 0,
   deletions: 0,
@@ -115,6 +118,7 @@ async function readStatus(git: Git, made: Made, head: Head): Promise<WorktreeSta
     commits: committed.count,
     dirty: work.trackedChanged || work.untracked.length > 0,
     untracked: work.untracked.length,
+    uncommitted: [...work.changed, ...work.untracked],
     files,
     insertions: sum('insertions'),
     deletions: sum('deletions'),

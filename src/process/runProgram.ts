@@ -46,6 +46,6 @@ export async function askProgram(
     maxBuffer: 64 * 1024,
   })
   if (result.timedOut) return { problem: `it did not answer within ${options.timeoutMs} ms` }
-  if (result.failed && result.exitCode === undefined) return { problem: result.shortMessage }
-  return { output: String(result.all ?? '') }
+  if (result.failed && result.exitCode === undefined) return { problem: result.shortMessage ?? 'it could not be run' }
+  return { output: result.all ?? '' }
 }

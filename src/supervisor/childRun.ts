@@ -227,7 +227,7 @@ export class ChildRun {
       const { conversation, launch, prompt } = await this.prepare(plan, paths)
       await this.enqueue(async () => this.write([{ kind: 'turn', reason: plan.reason, prompt }]))
       if (!this.tools.isOwner()) throw new LinkLostError('fenced')
-      const link = await this.tools.startKeeper(paths.folder, launch)
+      const link = await this.tools.startKeeper(paths.folder, launch, conversation.launch.env)
       await this.enqueue(async () => {
         await this.append([{ type: 'launched', attempt: plan.attempt, keeper: link.keeper, agent: link.agent }], true)
         this.take({ attempt: plan.attempt, conversation, link, paths })

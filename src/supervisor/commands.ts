@@ -5,6 +5,8 @@ import { CONTEXT_MAX, type RefusalCode } from '../core/decide'
 
 import { answerSchema } from '../core/events'
 
+export { CONTEXT_MAX, GOAL_MAX, STEER_MAX, type RefusalCode } from '../core/decide'
+
 /** A wish declined, with a reason a person can act on. */
 export interface Refusal {
   readonly error: { readonly code: RefusalCode; readonly message: string }
@@ -133,4 +135,36 @@ export interface Commands {
 
 export function isRefusal(answer: object): answer is Refusal {
   return 'error' in answer
+}
+
+/** The request of each command, for whoever takes one from outside. */
+export const requestSchemas = {
+  spawn: spawnRequestSchema,
+  steer: steerRequestSchema,
+  editSteer: editSteerRequestSchema,
+  withdrawSteer: withdrawSteerRequestSchema,
+  reorderSteers: reorderSteersRequestSchema,
+  stop: endRequestSchema,
+  interrupt: endRequestSchema,
+  resume: resumeRequestSchema,
+  answer: answerRequestSchema,
+  flag: flagRequestSchema,
+  discard: discardRequestSchema,
+} as const satisfies { [K in keyof Commands]: z.ZodType<Parameters<Commands[K]>[0]> }
+
+export type CommandName = keyof Commands
+export const commandNames = Object.keys(requestSchemas) as CommandName[]
+
+/** An answer of any command. */
+export type CommandAnswer = Awaited<ReturnType<Commands[CommandName]>>
+
+/** What is wrong with a request, naming the key. */
+export function invalidRequest(error: z.ZodError): Refusal {
+  const words = error.issues.map((issue) => {
+    const place = issue.path.map(String).join('.')
+    if (issue.code === 'unrecognized_keys')
+      return `${place === '' ? '' : `${place}: `}unknown ${issue.keys.length === 1 ? 'key' : 'keys'} ${issue.keys.join(', ')}`
+    return place === '' ? issue.message : `${place}: ${issue.message}`
+  })
+  return { error: { code: 'invalid', message: `The request cannot be used: ${words.join('; ')}.` } }
 }

@@ -21,14 +21,19 @@ interface Followed {
   due: boolean
 }
 
+export interface FollowedStore extends StoreView {
+  /** Resolves once everything on disk at the time of the call has been folded. */
+  refresh(): Promise<void>
+}
+
 /** Opens the view of a store; its folders exist. Resolves once everything on disk has been folded. */
-export async function followStore(paths: StorePaths): Promise<StoreView> {
+export async function followStore(paths: StorePaths): Promise<FollowedStore> {
   const view = new FileStoreView(paths)
   await view.start()
   return view
 }
 
-class FileStoreView implements StoreView {
+class FileStoreView implements FollowedStore {
   private readonly children = new Map<string, Followed>()
   private readonly listeners = new Set<(childId: string) => void>()
   private readonly changed = new Set<string>()
@@ -41,10 +46,10 @@ class FileStoreView implements StoreView {
   async start(): Promise<void> {
     this.bells = hearBells(
       this.paths.bell,
-      (childId) => void this.refresh(childId),
+      (childId) => void this.refreshOne(childId),
       () => this.lookRegularly(),
     )
-    await this.refreshAll()
+    await this.refresh()
   }
 
   list(): readonly ChildView[] {
@@ -99,17 +104,17 @@ class FileStoreView implements StoreView {
 
   private lookRegularly(): void {
     if (this.disposed) return
-    this.timer ??= setInterval(() => void this.refreshAll(), deafLookMs)
+    this.timer ??= setInterval(() => void this.refresh(), deafLookMs)
     this.timer.unref()
   }
 
-  private async refreshAll(): Promise<void> {
+  async refresh(): Promise<void> {
     const names = await readdir(this.paths.children).catch(() => [] as string[])
-    await Promise.all(names.filter(isChildId).map((name) => this.refresh(name)))
+    await Promise.all(names.filter(isChildId).map((name) => this.refreshOne(name)))
   }
 
   /** Reads what is new of one child; calls that come meanwhile are served by one more reading. */
-  private async refresh(childId: string): Promise<void> {
+  private async refreshOne(childId: string): Promise<void> {
     if (!isChildId(childId)) return
     const known = this.children.get(childId)
     const followed = known ?? this.follow(childId)

@@ -39,7 +39,7 @@ import type { Problem, Tools } from './tools'
 export type Caller =
   | { readonly kind: 'person' }
   /** `child`: the caller is itself a child of this store. */
-  | { readonly kind: 'parent'; readonly session: string; readonly child?: string }
+  | { readonly kind: 'parent'; readonly session: string; readonly child?: string | undefined }
 
 export const personSession = 'person'
 
@@ -73,15 +73,16 @@ export class Supervisor {
     this.bell = new Bell(options.tools.paths.bell)
   }
 
-  /** Opens the logs of `childIds` and finds out what became of what was live in them. */
+  /**
+   * Opens the logs of `childIds`, then finds out what became of what was live in them; that goes on after this resolves, so
+   * that a keeper that does not answer holds up nobody else.
+   */
   async adopt(childIds: readonly string[]): Promise<void> {
+    const failed = (childId: string) => (error: unknown) =>
+      this.options.tools.log('error', 'a child could not be recovered', { childId, error: String(error) })
     for (const id of childIds) {
-      try {
-        const run = await this.open(id)
-        if (run !== undefined && (isLive(run.child) || settledWithoutResult(run.child))) await run.recover()
-      } catch (error) {
-        this.options.tools.log('error', 'a child could not be recovered', { childId: id, error: String(error) })
-      }
+      const run = await this.open(id).catch(failed(id))
+      if (run && (isLive(run.child) || settledWithoutResult(run.child))) run.recover().catch(failed(id))
     }
   }
 

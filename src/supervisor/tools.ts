@@ -40,9 +40,8 @@ export interface Tools {
   ): Promise<{ readonly kind: 'discarded'; readonly removed: boolean; readonly what: string } | Problem>
   /** The store has a folder for it. */
   childExists(id: string): boolean
-  startKeeper(attemptDir: string, launch: Launch): Promise<KeeperLink>
-  /** Writes a whole file, 0600, atomically, making its folder. */
-  writeFile(path: string, data: string): Promise<void>
+  /** `env`: variables the conversation sets, beside those of `environment` that the launch names. */
+  startKeeper(attemptDir: string, launch: Launch, env: Readonly<Record<string, string>>): Promise<KeeperLink>
   /** The contract's part of the first prompt; empty without a contract. Rejects when the stored contract was changed. */
   contractPrompt(child: Child): Promise<{ text: string; outputSchema: unknown }>
   verify(child: Child): Promise<{ verdict: Verdict; retryMessage: string | null }>

@@ -1,0 +1,286 @@
+// The commands that look, and those that wish something of one child. Looking reads files only.
+import { readFile } from 'node:fs/promises'
+import { acceptance, isLive, type Child } from '../core/child'
+import type { TranscriptEntry } from '../core/transcript'
+import { textLogLine } from '../core/textLog'
+import { status } from '../git/review'
+import type { Coxswain } from '../supervisor/openCoxswain'
+import { listAnswer, showAnswer } from '../supervisor/payloads'
+import type { ChildResult } from '../supervisor/results'
+import { knownWorktree } from '../supervisor/verifyChild'
+import type { ChildView } from '../supervisor/view'
+import type { Invocation } from './main'
+import { granted, textOf, UsageError, word } from './output'
+import { unknownChild } from '../core/decide'
+
+const page = 500
+
+/** Runs `job` with the store open and lets go of it afterwards. */
+export async function withStore<T>(coxswain: Coxswain, job: (coxswain: Coxswain) => Promise<T>): Promise<T> {
+  try {
+    return await job(coxswain)
+  } finally {
+    coxswain.dispose()
+    await coxswain.closed()
+  }
+}
+
+export async function list({ open, out }: Invocation): Promise<number> {
+  return await withStore(await open('command'), async ({ view }) => {
+    const answer = listAnswer(view.list(), new Date())
+    const rows = answer.subagents.map(
+      (row) =>
+        `${row.subagent_id}  ${row.phase.padEnd(9)} ${String(Math.round(row.running_seconds)).padStart(5)} s  ${row.accepting_steer ? 'accepting steer' : '               '}  ${row.title}${row.last_activity === null ? '' : `  —  ${row.last_activity}`}`,
+    )
+    out.print(answer, rows.length === 0 ? (answer.note ?? '') : rows.join('\n'))
+    return 0
+  })
+}
+
+export async function show({ open, out, words }: Invocation): Promise<number> {
+  const id = word(words, 0, 'The ID of a child')
+  return await withStore(await open('command'), async (coxswain) => {
+    const { child } = viewed(coxswain, id)
+    const known = knownWorktree(child, coxswain.repository.commonDir)
+    const state = known === undefined || child.discarded ? undefined : await status(coxswain.git, known)
+    const answer = showAnswer(
+      child,
+      state === undefined || state.kind === 'problem'
+        ? null
+        : {
+            commits: state.commits,
+            dirty: state.dirty,
+            files: state.files.length,
+            insertions: state.insertions,
+            deletions: state.deletions,
+          },
+    )
+    out.print(answer, showText(child, answer))
+    return 0
+  })
+}
+
+function showText(child: Child, answer: ReturnType<typeof showAnswer>): string {
+  const accepts = acceptance(child)
+  return [
+    `${answer.title}  (${answer.subagent_id})`,
+    `${answer.phase}${answer.condition === null ? '' : ` · ${answer.condition}`} · attempt ${answer.attempt} · ${answer.agent}`,
+    accepts.accepting ? 'accepting steer' : `takes no steer: ${accepts.why}`,
+    ...(answer.worktree === null
+      ? []
+      : [
+          `worktree ${answer.worktree.path}`,
+          `branch   ${answer.worktree.branch}: ${answer.worktree.commits ?? '?'} commits${answer.worktree.dirty === true ? ', uncommitted changes' : ''}`,
+        ]),
+    ...answer.requests.map((request) => `needs an answer to ${request.request_id}: ${request.words}`),
+    ...answer.steers.map(
+      (steer) =>
+        `steer ${steer.steer_id}: ${steer.state}${steer.evidence === null ? '' : ` (${steer.evidence})`} — ${steer.text}`,
+    ),
+    `log      ${answer.live_transcript}`,
+  ].join('\n')
+}
+
+export async function transcript({ open, out, words, flags }: Invocation): Promise<number> {
+  const id = word(words, 0, 'The ID of a child')
+  return await withStore(await open('command'), async (coxswain) => {
+    viewed(coxswain, id)
+    const { view } = coxswain
+    const print = (entry: TranscriptEntry): void => out.print(entry, textLogLine(entry))
+    let next = 0
+    const printNew = async (): Promise<void> => {
+      for (;;) {
+        const entries = await view.entries(id, next, page)
+        if (entries.length === 0) return
+        entries.forEach(print)
+        next += entries.length
+      }
+    }
+    await printNew()
+    if (flags.follow !== true) return 0
+    await until(coxswain, async () => {
+      await printNew()
+      const { child } = viewed(coxswain, id)
+      return !isLive(child)
+    })
+    await printNew()
+    return 0
+  })
+}
+
+export async function result({ open, out, words, flags }: Invocation): Promise<number> {
+  const id = word(words, 0, 'The ID of a child')
+  return await withStore(await open('command'), async (coxswain) => {
+    const { child } = viewed(coxswain, id)
+    const round = flags.round === undefined ? latestRound(child) : Number(flags.round)
+    if (flags.round !== undefined && (!Number.isInteger(round) || (round ?? 0) < 1))
+      throw new UsageError('invalid', `--round takes a whole number from 1, not "${flags.round}".`)
+    const found = round === undefined ? undefined : await readResult(coxswain, id, round)
+    if (found === undefined) {
+      const answer = { ready: false, phase: child.phase }
+      out.print(answer, `No result yet: "${child.title}" is ${child.phase}.`)
+      return 0
+    }
+    out.print(found, resultText(found))
+    return 0
+  })
+}
+
+function latestRound(child: Child): number | undefined {
+  return child.completions[child.completions.length - 1]?.round
+}
+
+/** A round's result; undefined until it is there. */
+export async function readResult({ paths }: Coxswain, id: string, round: number): Promise<ChildResult | undefined> {
+  const text = await readFile(paths.child(id).result(round), 'utf8').catch(() => undefined)
+  return text === undefined ? undefined : (JSON.parse(text) as ChildResult)
+}
+
+export function resultText(found: ChildResult): string {
+  const { worktree } = found
+  return [
+    `${found.title}  (${found.subagent_id}) round ${found.round}: ${found.phase}${found.verdict === null ? '' : `, ${found.verdict.status}`}`,
+    ...(found.report?.summary == null ? [] : [found.report.summary]),
+    ...(found.failure === null ? [] : [found.failure]),
+    ...(worktree === null
+      ? []
+      : [
+          `branch ${worktree.branch}: ${worktree.commits ?? '?'} commits${worktree.dirty === true ? ', uncommitted changes' : ''}`,
+        ]),
+    ...found.missed_steers.map((steer) => `missed steer: ${steer.text}`),
+  ].join('\n')
+}
+
+export async function steer({ open, out, words }: Invocation): Promise<number> {
+  const id = word(words, 0, 'The ID of a child')
+  const message = textOf(words, 1)
+  return await withStore(await open('command'), async ({ commands }) => {
+    const answer = granted(await commands.steer({ subagent_id: id, message }))
+    out.print(answer, `Steer ${answer.steer_id} queued. ${answer.note}`)
+    return 0
+  })
+}
+
+export async function resume({ open, out, words }: Invocation): Promise<number> {
+  const id = word(words, 0, 'The ID of a child')
+  const message = textOf(words, 1)
+  return await withStore(await open('command'), async ({ commands }) => {
+    const answer = granted(await commands.resume({ subagent_id: id, ...(message.trim() === '' ? {} : { message }) }))
+    out.print(answer, `Attempt ${answer.attempt} starts. ${answer.note}`)
+    return 0
+  })
+}
+
+/** stop, interrupt, withdraw, answer, discard. */
+export async function act(command: string, { open, out, words, flags }: Invocation): Promise<number> {
+  const id = word(
+    words,
+    0,
+    command === 'withdraw' ? 'A STEER_ID' : command === 'answer' ? 'A REQUEST_ID' : 'The ID of a child',
+  )
+  const reason = flags.reason === undefined ? {} : { reason: flags.reason }
+  return await withStore(await open('command'), async (coxswain) => {
+    const { commands, view } = coxswain
+    switch (command) {
+      case 'stop':
+      case 'interrupt': {
+        const answer = granted(await commands[command]({ subagent_id: id, ...reason }))
+        out.print(answer, `Interrupt requested. ${answer.note}`)
+        return 0
+      }
+      case 'withdraw': {
+        const owner = view.list().find(({ child }) => child.steers.some((s) => s.id === id))
+        if (owner === undefined) throw new UsageError('invalid', `There is no steer ${id}.`)
+        const answer = granted(await commands.withdrawSteer({ subagent_id: owner.child.id, steer_id: id }))
+        out.print(answer, answer.note)
+        return 0
+      }
+      case 'answer': {
+        const asking = view.list().filter(({ child }) => child.requests.some((request) => request.id === id))
+        if (asking.length !== 1 || asking[0] === undefined)
+          throw new UsageError(
+            'invalid',
+            asking.length === 0
+              ? `Nobody has asked anything under the id ${id}.`
+              : `Several children have asked under the id ${id}; answer in the panel.`,
+          )
+        const text = textOf(words, 1)
+        const answer =
+          flags.allow === true
+            ? ({ kind: 'allow', scope: 'once' } as const)
+            : flags.deny !== undefined
+              ? ({ kind: 'deny', message: flags.deny } as const)
+              : ({ kind: 'text', text } as const)
+        if (answer.kind === 'text' && text.trim() === '')
+          throw new UsageError('invalid', 'The answer is empty. Give a text, --allow, or --deny WHY.')
+        const done = granted(await commands.answer({ subagent_id: asking[0].child.id, request_id: id, answer }))
+        out.print(done, done.note)
+        return 0
+      }
+      default: {
+        const answer = granted(
+          await commands.discard({ subagent_id: id, ...(flags.force === true ? { force: true } : {}) }),
+        )
+        out.print(answer, answer.note)
+        return 0
+      }
+    }
+  })
+}
+
+export async function agents({ open, out }: Invocation): Promise<number> {
+  return await withStore(await open('command'), async (coxswain) => {
+    const found = await coxswain.agents()
+    const rows = found.map(({ id, label, found: here, version, path, abilities, notes, install }) => ({
+      row: {
+        id,
+        found: here,
+        version,
+        path,
+        steer_mode: abilities.steerMode,
+        receipt: abilities.receipt,
+        resume: abilities.resume,
+        approvals: abilities.approvals,
+        cost: abilities.cost,
+        notes: here ? notes : [...notes, install].filter((note) => note !== ''),
+      },
+      text: here
+        ? `${id.padEnd(14)} ${label} ${version ?? ''}  steer: ${abilities.steerMode}, receipts: ${abilities.receipt}, resume: ${abilities.resume ? 'yes' : 'no'}${notes.length === 0 ? '' : `  (${notes.join('; ')})`}`
+        : `${id.padEnd(14)} not found. ${notes.join(' ')}`,
+    }))
+    out.print({ agents: rows.map(({ row }) => row) }, rows.map(({ text }) => text).join('\n'))
+    return 0
+  })
+}
+
+/** The child as everybody sees it, or the refusal for ids that are not there. */
+export function viewed({ view }: Coxswain, id: string): ChildView {
+  const found = view.get(id)
+  if (found === undefined) throw new UsageError(unknownChild.code, unknownChild.message)
+  return found
+}
+
+/** Asks again whenever something changed; resolves once `done` says so. */
+export async function until({ view }: Coxswain, done: () => Promise<boolean>, signal?: AbortSignal): Promise<void> {
+  let wake: () => void = () => undefined
+  let changed = true
+  const listening = view.onDidChange(() => {
+    changed = true
+    wake()
+  })
+  const aborted = (): void => wake()
+  signal?.addEventListener('abort', aborted)
+  // Watching needs no process of its own to stay; this keeps ours until the answer is there.
+  const stay = setInterval(() => undefined, 60_000)
+  try {
+    for (;;) {
+      changed = false
+      if (signal?.aborted === true || (await done())) return
+      if (!(changed as boolean)) await new Promise<void>((resolve) => (wake = resolve))
+    }
+  } finally {
+    clearInterval(stay)
+    signal?.removeEventListener('abort', aborted)
+    listening.dispose()
+  }
+}

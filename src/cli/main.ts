@@ -1,0 +1,197 @@
+// Reads the command line, opens the store where a command needs it, and hands over to the command. Exit codes: 0 done,
+// 1 a child did not succeed, 2 usage or refusal, 3 partly verified, 130 interrupted.
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { openCoxswain, type Coxswain, type CoxswainOptions } from '../supervisor/openCoxswain'
+import { readSettings, type Settings } from '../supervisor/settings'
+import type { Caller } from '../supervisor/supervisor'
+import { UsageError, type Output } from './output'
+import { agents, act, list, result, resume, show, steer, transcript } from './commands'
+import { run } from './run'
+import { supervise } from './supervise'
+
+const usage = `Usage: coxswain COMMAND [options]
+
+  run --task FILE|- [--detach]   dispatch children and wait for their completions (--detach: return with the handle)
+  list                           live children
+  show ID                        one child: worktree, steers with their receipts, attempts
+  transcript ID [--follow]       what it said and did
+  result ID [--round N]          its completion; {"ready": false} while it runs
+  steer ID TEXT|-                a correction it reads with its next tool result
+  withdraw STEER_ID              take back a steer that was not handed over yet
+  answer REQUEST_ID TEXT|--allow|--deny WHY
+  interrupt ID [--reason R]      pause it: session, worktree and branch are kept
+  resume ID [TEXT|-]             go on, with a new instruction
+  stop ID [--reason R]           call it off
+  discard ID [--force]           remove its worktree and branch
+  agents                         which agents are here and what each can do
+
+Options: --repo DIR (default: here)  --store DIR  --agents FILE  --json`
+
+const options = {
+  repo: { type: 'string' },
+  store: { type: 'string' },
+  agents: { type: 'string' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean' },
+  task: { type: 'string' },
+  detach: { type: 'boolean' },
+  follow: { type: 'boolean' },
+  round: { type: 'string' },
+  reason: { type: 'string' },
+  force: { type: 'boolean' },
+  allow: { type: 'boolean' },
+  deny: { type: 'string' },
+} as const
+
+export type Flags = ReturnType<typeof parseArgs<{ options: typeof options; allowPositionals: true }>>['values']
+
+/** What each command takes besides the global options. */
+const allowed: Readonly<Record<string, readonly (keyof Flags)[]>> = {
+  run: ['task', 'detach'],
+  list: [],
+  show: [],
+  transcript: ['follow'],
+  result: ['round'],
+  steer: [],
+  withdraw: [],
+  answer: ['allow', 'deny'],
+  interrupt: ['reason'],
+  stop: ['reason'],
+  resume: [],
+  discard: ['force'],
+  agents: [],
+  supervise: [],
+}
+const everywhere: readonly (keyof Flags)[] = ['repo', 'store', 'agents', 'json', 'help', 'version']
+
+export interface Invocation {
+  readonly flags: Flags
+  readonly words: readonly string[]
+  readonly out: Output
+  /** Opens the store. A repository that cannot be used is a refusal. */
+  readonly open: (role: CoxswainOptions['role'], more?: Partial<CoxswainOptions>) => Promise<Coxswain>
+}
+
+/** The exit code. Rejects only for bugs. */
+export async function main(argv: readonly string[]): Promise<number> {
+  const json = argv.includes('--json')
+  const out: Output = {
+    json,
+    print: (object, text) =>
+      process.stdout.write(json ? `${JSON.stringify(object)}\n` : text === '' ? '' : `${text}\n`),
+  }
+  try {
+    return await dispatch(argv, out)
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    if (json) process.stdout.write(`${JSON.stringify({ error: { code: error.code, message: error.message } })}\n`)
+    process.stderr.write(`coxswain: ${error.message}\n`)
+    return 2
+  }
+}
+
+async function dispatch(argv: readonly string[], out: Output): Promise<number> {
+  let parsed
+  try {
+    parsed = parseArgs({ args: [...argv], options, allowPositionals: true })
+  } catch (error) {
+    throw new UsageError(
+      'invalid',
+      `${error instanceof Error ? error.message : String(error)}. Run coxswain --help for what there is.`,
+    )
+  }
+  const { values: flags, positionals } = parsed
+  const [command, ...words] = positionals
+  if (flags.version === true) return (process.stdout.write(`${version()}\n`), 0)
+  if (flags.help === true || command === undefined) {
+    process.stdout.write(`${usage}\n`)
+    return flags.help === true ? 0 : 2
+  }
+  const takes = Object.hasOwn(allowed, command) ? allowed[command] : undefined
+  if (takes === undefined)
+    throw new UsageError('invalid', `There is no command "${command}". Run coxswain --help for what there is.`)
+  for (const flag of Object.keys(flags) as (keyof Flags)[])
+    if (!takes.includes(flag) && !everywhere.includes(flag))
+      throw new UsageError('invalid', `"${command}" takes no --${flag}.`)
+  const invocation: Invocation = { flags, words, out, open: (role, more) => open(flags, role, more) }
+  switch (command) {
+    case 'run':
+      return await run(invocation)
+    case 'supervise':
+      return await supervise(invocation)
+    case 'list':
+      return await list(invocation)
+    case 'show':
+      return await show(invocation)
+    case 'transcript':
+      return await transcript(invocation)
+    case 'result':
+      return await result(invocation)
+    case 'steer':
+      return await steer(invocation)
+    case 'resume':
+      return await resume(invocation)
+    case 'agents':
+      return await agents(invocation)
+    default:
+      return await act(command, invocation)
+  }
+}
+
+async function open(
+  flags: Flags,
+  role: CoxswainOptions['role'],
+  more: Partial<CoxswainOptions> = {},
+): Promise<Coxswain> {
+  if (process.platform === 'win32')
+    throw new UsageError('unsupported', 'Coxswain cannot keep agents safely on native Windows. Run it in WSL instead.')
+  const settings = settingsOf(flags)
+  const opened = await openCoxswain({
+    folder: flags.repo ?? process.cwd(),
+    ...(flags.store === undefined ? {} : { store: flags.store }),
+    role,
+    caller: callerOf(process.env),
+    settings: () => settings,
+    // Bundled: this file is dist/cli.js.
+    dist: __dirname,
+    environment: process.env,
+    attended: () => false,
+    version: version(),
+    log: (level, fact, fields) => {
+      if (level !== 'info') process.stderr.write(`coxswain: ${fact} ${JSON.stringify(fields)}\n`)
+    },
+    ...more,
+  })
+  if ('commands' in opened) return opened
+  throw new UsageError('repository', opened.message)
+}
+
+/** A child that calls coxswain acts as that child, never as the person. */
+function callerOf(environment: NodeJS.ProcessEnv): Caller {
+  const child = environment['COXSWAIN_CHILD_ID']
+  return child === undefined || child === '' ? { kind: 'person' } : { kind: 'parent', session: `child:${child}`, child }
+}
+
+function settingsOf(flags: Flags): Settings {
+  if (flags.agents === undefined) return readSettings({}).settings
+  let value: unknown
+  try {
+    value = JSON.parse(readFileSync(flags.agents, 'utf8'))
+  } catch (error) {
+    throw new UsageError(
+      'invalid',
+      `The agents file ${flags.agents} cannot be used: ${error instanceof Error ? error.message : String(error)}.`,
+    )
+  }
+  const { settings, problems } = readSettings({ agents: value })
+  if (problems.length > 0) throw new UsageError('invalid', `The agents file ${flags.agents}: ${problems.join(' ')}`)
+  return settings
+}
+
+function version(): string {
+  const read = JSON.parse(readFileSync(join(dirname(__dirname), 'package.json'), 'utf8')) as { version: string }
+  return read.version
+}

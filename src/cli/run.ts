@@ -1,0 +1,167 @@
+// `coxswain run`: dispatches the children of a task file. Join mode prints what matters as it happens, then the
+// completions; --detach leaves the work to the owner and returns with the handle.
+import { readFileSync } from 'node:fs'
+import { parse as parseYaml } from 'yaml'
+import { isLive, type Child } from '../core/child'
+import { taskRequestSchema, invalidRequest, type SpawnRequest } from '../supervisor/commands'
+import type { Coxswain } from '../supervisor/openCoxswain'
+import type { ChildResult } from '../supervisor/results'
+import { z } from 'zod'
+import { readResult, resultText, until, withStore } from './commands'
+import type { Invocation } from './main'
+import { granted, UsageError } from './output'
+
+const taskFileSchema = z.strictObject({
+  tasks: z.array(taskRequestSchema).min(1, 'must hold at least one task').max(1_000),
+  independent_completions: z.boolean().optional(),
+})
+
+export async function run(invocation: Invocation): Promise<number> {
+  const { flags, open } = invocation
+  if (flags.task === undefined)
+    throw new UsageError('invalid', 'run needs --task FILE, or --task - for standard input.')
+  const request = readTasks(flags.task)
+  return flags.detach === true
+    ? await withStore(await open('command'), (coxswain) => detach(coxswain, request, invocation))
+    : await withStore(await open('run'), (coxswain) => join(coxswain, request, invocation))
+}
+
+/** A task file, JSON or YAML. */
+export function readTasks(path: string): SpawnRequest {
+  let text: string
+  try {
+    text = readFileSync(path === '-' ? 0 : path, 'utf8')
+  } catch (error) {
+    throw new UsageError(
+      'invalid',
+      `The task file ${path} cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
+    )
+  }
+  let value: unknown
+  try {
+    // Every JSON text is YAML, but JSON's own complaint is the better one for a file that means to be JSON.
+    value = /^\s*[[{]/.test(text) ? JSON.parse(text) : parseYaml(text, { maxAliasCount: 100 })
+  } catch (error) {
+    throw new UsageError(
+      'invalid',
+      `The task file ${path} is neither JSON nor YAML: ${error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)}.`,
+    )
+  }
+  const parsed = taskFileSchema.safeParse(value)
+  if (!parsed.success)
+    throw new UsageError(
+      'invalid',
+      `${path}: ${invalidRequest(parsed.error).error.message.replace('The request', 'The task file')}`,
+    )
+  return parsed.data
+}
+
+async function detach({ commands }: Coxswain, request: SpawnRequest, { out }: Invocation): Promise<number> {
+  const handle = granted(await commands.spawn(request))
+  out.print(handle, handle.subagent_ids.map((id, i) => `${id}  ${handle.goals[i]?.split('\n')[0] ?? ''}`).join('\n'))
+  return 0
+}
+
+async function join(coxswain: Coxswain, request: SpawnRequest, { out }: Invocation): Promise<number> {
+  const { commands, view } = coxswain
+  const interrupted = new AbortController()
+  let interrupts = 0
+  const onSignal = (): void => {
+    interrupts++
+    interrupted.abort()
+  }
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
+  try {
+    const handle = granted(await commands.spawn(request))
+    out.print(handle, handle.subagent_ids.map((id, i) => `${id}  ${handle.goals[i]?.split('\n')[0] ?? ''}`).join('\n'))
+    const ids = handle.subagent_ids
+    const told = new Map<string, string>()
+    const tell = (): void => {
+      for (const id of ids) {
+        const seen = view.get(id)
+        if (seen === undefined) continue
+        for (const [key, event] of happenings(seen.child)) {
+          if (told.has(key)) continue
+          told.set(key, event)
+          const at = new Date().toISOString()
+          out.print({ event, subagent_id: id, at }, `${at} ${id} ${event}`)
+        }
+      }
+    }
+    const over = async (): Promise<boolean> => {
+      tell()
+      return ids.every((id) => isOver(view.get(id)?.child))
+    }
+    await until(coxswain, over, interrupted.signal)
+    if (interrupts > 0) {
+      for (const id of ids) {
+        const child = view.get(id)?.child
+        if (child !== undefined && isLive(child)) {
+          const answer = await commands.interrupt({ subagent_id: id, reason: 'coxswain run was interrupted' })
+          // Nothing of it runs yet: there is nothing to keep.
+          if ('error' in answer) await commands.stop({ subagent_id: id, reason: 'coxswain run was interrupted' })
+        }
+      }
+      await until(coxswain, over)
+    }
+    const results = await Promise.all(ids.map((id) => completion(coxswain, id)))
+    const subagents = results.map(({ entry }) => entry)
+    out.print(
+      { completion: { delegation_id: handle.delegation_id, subagents } },
+      results.map(({ text }) => text).join('\n\n'),
+    )
+    await leaveOthers(coxswain)
+    if (interrupts > 0) return 130
+    return exitCode(ids.map((id) => view.get(id)?.child))
+  } finally {
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
+  }
+}
+
+/** Over for a joined run: settled with its result on disk, or paused. */
+function isOver(child: Child | undefined): boolean {
+  if (child === undefined || isLive(child)) return false
+  return child.paused || child.completions.some((done) => done.round === child.round)
+}
+
+async function completion(coxswain: Coxswain, id: string): Promise<{ entry: ChildResult | object; text: string }> {
+  const child = coxswain.view.get(id)?.child
+  const entry = child === undefined ? undefined : await readResult(coxswain, id, child.round)
+  if (entry !== undefined) return { entry, text: resultText(entry) }
+  const words = `${child?.title ?? id} is paused. Go on with: coxswain resume ${id}`
+  return {
+    entry: { subagent_id: id, phase: child?.phase ?? 'UNKNOWN', condition: 'paused', resume: `coxswain resume ${id}` },
+    text: words,
+  }
+}
+
+/** What has happened to a child so far, each under a key of its own. */
+function happenings(child: Child): [key: string, event: string][] {
+  const events: [string, string][] = []
+  for (const attempt of child.attempts) {
+    const key = `${child.id}.${attempt.n}`
+    if (attempt.launchedAt !== null)
+      events.push([`${key}.started`, attempt.n === 1 ? 'started' : `attempt ${attempt.n} started`])
+    if (attempt.endRequest !== null) events.push([`${key}.end`, `${attempt.endRequest.cause} requested`])
+    if (attempt.ended !== null) events.push([`${key}.ended`, `attempt ended ${attempt.ended}`])
+  }
+  for (const steer of child.steers)
+    for (const { state } of steer.history) events.push([`${steer.id}.${state}`, `steer ${steer.id} ${state}`])
+  for (const request of child.requests) events.push([`${child.id}.${request.id}.asked`, `asked ${request.id}`])
+  if (child.settledAt !== null) events.push([`${child.id}.${child.round}.settled`, `settled ${child.phase}`])
+  return events
+}
+
+/** Children of others that this process owned meanwhile get an owner that stays. */
+async function leaveOthers(coxswain: Coxswain): Promise<void> {
+  if (coxswain.isOwner() && coxswain.liveCount() > 0) await coxswain.handOver()
+}
+
+/** 0 all well, 3 the rest is partial, 1 otherwise. */
+function exitCode(children: readonly (Child | undefined)[]): number {
+  const good = (child: Child | undefined): boolean =>
+    child?.phase === 'SUCCESS' && (child.task.contract.level === 'none' || child.verdict?.status === 'verified')
+  const partial = (child: Child | undefined): boolean => child?.verdict?.disposition === 'partial'
+  if (children.every(good)) return 0
+  return children.every((child) => good(child) || partial(child)) ? 3 : 1
+}

@@ -1,0 +1,111 @@
+// Runs one command of a contract: argv without a shell, in its own process group, with a time limit and an output limit,
+// and ends everything it left behind. Agents are never run through this file.
+import { execa } from 'execa'
+import { markerName } from './sweep'
+import { AgentTree, endTree } from './stopLadder'
+import { randomBytes } from 'node:crypto'
+import { identityOf } from './identity'
+
+export interface CommandRequest {
+  readonly argv: readonly string[]
+  readonly cwd: string
+  readonly environment: Readonly<Record<string, string>>
+  readonly timeoutMs: number
+  readonly outputCapBytes: number
+  readonly signal?: AbortSignal
+}
+
+export type CommandOutcome =
+  | {
+      readonly kind: 'exited'
+      readonly code: number | null
+      readonly signal: string | null
+      /** The end of stdout and stderr together. */
+      readonly output: string
+      readonly outputBytes: number
+      readonly leftBehind: number
+    }
+  | { readonly kind: 'timed out'; readonly output: string }
+  | { readonly kind: 'too much output'; readonly output: string; readonly limitBytes: number }
+  | { readonly kind: 'not started'; readonly reason: string }
+
+const tailBytes = 64 * 1024
+const drainMs = 1_000
+
+const afterDrain = (): Promise<undefined> => new Promise((resolve) => setTimeout(() => resolve(undefined), drainMs))
+
+/** Resolves when the command and all that it started are dead. Rejects only when `signal` was aborted. */
+export async function runCommand(request: CommandRequest): Promise<CommandOutcome> {
+  const [file = '', ...args] = request.argv
+  const marker = `check.${randomBytes(16).toString('hex')}`
+  const subprocess = execa(file, args, {
+    cwd: request.cwd,
+    env: { ...request.environment, [markerName]: marker },
+    extendEnv: false,
+    detached: true,
+    reject: false,
+    buffer: false,
+    all: true,
+    stdin: 'ignore',
+    cleanup: false,
+  })
+  const { pid } = subprocess
+  const leader = pid === undefined ? undefined : identityOf(pid)
+  let tail = Buffer.alloc(0)
+  let byteCount = 0
+  let why: 'timed out' | 'too much output' | 'aborted' | undefined
+  let stop: () => void = () => undefined
+  const stopped = new Promise<void>((resolve) => (stop = resolve))
+  const end = (reason: NonNullable<typeof why>): void => {
+    why ??= reason
+    stop()
+  }
+  subprocess.all.on('data', (chunk: Buffer) => {
+    byteCount += chunk.length
+    tail = Buffer.concat([tail, chunk]).subarray(-tailBytes)
+    if (byteCount > request.outputCapBytes) end('too much output')
+  })
+  const timer = setTimeout(() => end('timed out'), request.timeoutMs)
+  const abort = (): void => end('aborted')
+  request.signal?.addEventListener('abort', abort, { once: true })
+  const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
+    subprocess.once('exit', (code, signal) => resolve({ code, signal }))
+  })
+  try {
+    // Without a pid nothing exits; the promise then tells why it was not started.
+    const first = pid === undefined ? undefined : await Promise.race([exited, stopped.then(() => undefined)])
+    if (pid === undefined) {
+      const result = await subprocess
+      return { kind: 'not started', reason: result.shortMessage ?? 'it could not be started' }
+    }
+    const tree = new AgentTree({ leader, marker, pipes: [] }, () => first === undefined)
+    const { ended } = await endTree(tree, {
+      leaderPid: undefined,
+      graceMs: why === undefined ? 200 : 1_000,
+      sweepMs: 2_000,
+      leftovers: true,
+      onStep: () => undefined,
+      pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+    })
+    const last = first ?? (await Promise.race([exited, afterDrain()]))
+    const drained = new Promise<void>((resolve) => subprocess.all.once('close', () => resolve()))
+    if (!subprocess.all.destroyed && !subprocess.all.readableEnded) await Promise.race([drained, afterDrain()])
+    const output = tail.toString('utf8')
+    if (why === 'timed out') return { kind: 'timed out', output }
+    if (why === 'too much output') return { kind: 'too much output', output, limitBytes: request.outputCapBytes }
+    if (why === 'aborted') throw new Error('The check was called off.')
+    return {
+      kind: 'exited',
+      code: last?.code ?? null,
+      signal: last?.signal ?? null,
+      output,
+      outputBytes: byteCount,
+      leftBehind: ended.length,
+    }
+  } finally {
+    clearTimeout(timer)
+    request.signal?.removeEventListener('abort', abort)
+    subprocess.all.destroy()
+    subprocess.catch(() => undefined)
+  }
+}

@@ -1,0 +1,471 @@
+// Opens the store of a repository: the view anyone may have, and commands that reach the one owner, which this process
+// becomes when there is none. The composition of all rooms happens here, once, for window, command line and background.
+import { createHash, randomBytes, randomInt } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { copyFile, readdir, readFile, rename } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { resolveRecipe } from '../agents/registry'
+import type { Bundled } from '../agents/demo'
+import { isLive, type Child } from '../core/child'
+import type { Recipe } from '../core/events'
+import { discard } from '../git/discard'
+import { Git } from '../git/git'
+import { inspectRepository, type Problem as GitProblem, type Repository } from '../git/repository'
+import { status } from '../git/review'
+import { treeHash } from '../git/treeHash'
+import { addWorktree } from '../git/worktree'
+import { identityOf, isRunning } from '../process/identity'
+import { LaunchError } from '../process/launch'
+import { nodeCandidates, probeNode } from '../process/probeNode'
+import { startDetached } from '../process/startDetached'
+import { startKeeper } from '../process/startKeeper'
+import { writeWhole } from '../record/atomicWrite'
+import { claim, lastBeat, readOwner, type Lease, type OwnerRecord } from '../record/lease'
+import { dataFolder, defaultStore, makeFolder, storePaths, type StorePaths } from '../record/paths'
+import { findAgents, recipeOf, type AgentInfo } from './agentsFound'
+import { commandNames, type CommandAnswer, type CommandName, type Commands, type Refusal } from './commands'
+import { followStore, type FollowedStore } from './followStore'
+import { askOwner, serveCommands, type OwnerServer } from './ownerSocket'
+import { limitsFrom, type Settings } from './settings'
+import { Supervisor, type Caller } from './supervisor'
+import type { Problem, Tools } from './tools'
+import { knownWorktree, promptPart, sha256, verifyChild } from './verifyChild'
+import type { StoreView } from './view'
+
+const beatMs = 2_000
+/** An owner whose heart has not beaten for so long while its process lives is frozen. */
+const frozenMs = 15_000
+const patienceMs = 5_000
+
+export interface CoxswainOptions {
+  /** The opened folder, anywhere in a repository. */
+  readonly folder: string
+  /** Instead of the repository's own place under the user's data folder. */
+  readonly store?: string
+  /**
+   * window, run, background, mcp: becomes the owner when a command needs one and there is none. command: a one-shot caller
+   * that leaves the background supervisor behind instead.
+   */
+  readonly role: OwnerRecord['role'] | 'command'
+  readonly caller: Caller
+  readonly settings: () => Settings
+  /** The folder with the built keeper, demo agent and command line. */
+  readonly dist: string
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** A person is at hand who can answer a child's question. */
+  readonly attended: () => boolean
+  /** Folders a worktree must not lie in, besides the repository. */
+  readonly openFolders?: readonly string[]
+  readonly version: string
+  readonly log: Tools['log']
+  /** A round has settled, or a child paused, while this process owns the store. */
+  readonly onSettled?: (childId: string) => void
+}
+
+export interface Coxswain {
+  readonly repository: Repository
+  readonly paths: StorePaths
+  readonly view: StoreView
+  readonly commands: Commands
+  readonly git: Git
+  agents(): Promise<readonly AgentInfo[]>
+  isOwner(): boolean
+  /** Becomes the owner if nobody is. Answers whether this process is the owner now. */
+  tryOwn(): Promise<boolean>
+  /** Becomes the owner if there are live children and nobody owns them. */
+  takeUpLive(): Promise<void>
+  /** Lets go of the store and leaves the background supervisor to own it. */
+  handOver(): Promise<void>
+  /** Children with a process, of this owner. */
+  liveCount(): number
+  /** Lets go at once; children go on. Twice is harmless. */
+  dispose(): void
+  /** After `dispose`: everything under way has been written. */
+  closed(): Promise<void>
+}
+
+/** Opens the store of the repository around `folder`, or says why that cannot be. */
+export async function openCoxswain(options: CoxswainOptions): Promise<Coxswain | GitProblem> {
+  const data = dataFolder(options.environment)
+  makeFolder(data)
+  const git = new Git({ environment: options.environment, store: join(data, 'git') })
+  const repository = await inspectRepository(git, options.folder)
+  if (repository.kind === 'problem') return repository
+  const paths = storePaths(options.store ?? defaultStore(data, repository.commonDir))
+  for (const folder of [
+    paths.root,
+    paths.children,
+    paths.owner,
+    paths.bell,
+    paths.bin,
+    paths.git,
+    paths.demoSessions,
+    paths.sockets,
+  ])
+    makeFolder(folder)
+  const view = await followStore(paths)
+  return new OpenStore(options, repository, paths, view)
+}
+
+/** True when this repository's store holds children. Reads a folder or two; starts git once. */
+export async function hasChildren(folder: string, environment: CoxswainOptions['environment']): Promise<boolean> {
+  const data = dataFolder(environment)
+  if (!existsSync(join(data, 'stores'))) return false
+  const repository = await inspectRepository(new Git({ environment, store: join(data, 'git') }), folder)
+  if (repository.kind === 'problem') return false
+  const names = await readdir(storePaths(defaultStore(data, repository.commonDir)).children).catch(() => [])
+  return names.length > 0
+}
+
+class OpenStore implements Coxswain {
+  readonly commands: Commands
+  readonly git: Git
+  private supervisor: Supervisor | undefined
+  private lease: Lease | undefined
+  private server: OwnerServer | undefined
+  private owning: Promise<boolean> | undefined
+  private readonly heart: NodeJS.Timeout
+  private readonly ended: Promise<unknown>[] = []
+  private disposed = false
+
+  constructor(
+    private readonly options: CoxswainOptions,
+    readonly repository: Repository,
+    readonly paths: StorePaths,
+    readonly view: FollowedStore,
+  ) {
+    this.git = new Git({ environment: options.environment, store: paths.git })
+    const route = (name: CommandName) => (request: unknown) => this.route(name, request)
+    this.commands = Object.fromEntries(commandNames.map((name) => [name, route(name)])) as unknown as Commands
+    this.heart = setInterval(() => void this.beat(), beatMs)
+    this.heart.unref()
+  }
+
+  isOwner(): boolean {
+    return this.lease !== undefined
+  }
+
+  liveCount(): number {
+    return this.supervisor?.liveCount() ?? 0
+  }
+
+  async agents(): Promise<readonly AgentInfo[]> {
+    const bundled = await this.bundled()
+    if ('message' in bundled) throw new Error(bundled.message)
+    return await findAgents(this.options.settings().agents, bundled, this.options.environment)
+  }
+
+  async tryOwn(): Promise<boolean> {
+    return await this.own()
+  }
+
+  // ── commands ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  private async route(name: CommandName, request: unknown): Promise<CommandAnswer> {
+    for (let tries = 0; tries < 3; tries++) {
+      if (this.disposed) return unavailable('This window is closing.')
+      if (this.supervisor !== undefined)
+        return await call(this.supervisor.commandsFor(this.options.caller), name, request)
+      const owner = await readOwner(this.paths.owner)
+      if (owner === undefined || !isRunning(owner.process)) {
+        const problem = await this.bringOwner()
+        if (problem !== undefined) return problem
+        continue
+      }
+      const asked = await askOwner(owner, this.options.caller, name, request, patienceMs)
+      if (asked.kind === 'answer') return asked.answer
+      if (asked.kind === 'silent') {
+        if (!(await this.isFrozen(owner)))
+          return unavailable(
+            `The ${owner.role} that owns this store is busy and did not answer. Try again in a moment.`,
+          )
+        if (!(await this.own(owner.epoch))) continue
+      }
+      // Unreachable: it is going, or has just gone.
+      await pause(200)
+    }
+    return unavailable('The owner of this store could not be reached. Run "coxswain doctor" to see what is wrong.')
+  }
+
+  /** Somebody who can act: this process, or the background supervisor for a one-shot caller. */
+  private async bringOwner(): Promise<Refusal | undefined> {
+    if (this.options.role !== 'command') {
+      await this.own()
+      return undefined
+    }
+    return await this.startBackground()
+  }
+
+  async handOver(): Promise<void> {
+    const { lease } = this
+    this.letGo()
+    lease?.release()
+    const refused = await this.startBackground()
+    if (refused !== undefined) this.options.log('error', 'no background supervisor', refused.error)
+  }
+
+  /** Leaves a supervisor behind that owns the store until its children have ended. */
+  private async startBackground(): Promise<Refusal | undefined> {
+    const node = await this.node()
+    if (typeof node !== 'string') return unavailable(node.message)
+    await startDetached(
+      node,
+      [join(this.options.dist, 'cli.js'), 'supervise', '--repo', this.options.folder, '--store', this.paths.root],
+      {
+        cwd: this.paths.root,
+        environment: this.options.environment,
+      },
+    )
+    for (let waited = 0; waited < 10_000; waited += 50) {
+      const owner = await readOwner(this.paths.owner)
+      if (owner !== undefined && isRunning(owner.process)) return undefined
+      await pause(50)
+    }
+    return unavailable(
+      'The background supervisor did not come up within 10 s. Run "coxswain doctor" to see what is wrong.',
+    )
+  }
+
+  private async isFrozen(owner: OwnerRecord): Promise<boolean> {
+    const before = await lastBeat(this.paths.owner, owner.epoch)
+    for (let waited = 0; waited < frozenMs; waited += 1_000) {
+      await pause(1_000)
+      if ((await lastBeat(this.paths.owner, owner.epoch)) !== before) return false
+    }
+    return true
+  }
+
+  // ── ownership ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+  private async own(takeFrom?: number): Promise<boolean> {
+    if (this.lease !== undefined) return true
+    if (this.disposed || this.options.role === 'command') return false
+    this.owning ??= this.claimStore(this.options.role, takeFrom).finally(() => (this.owning = undefined))
+    return await this.owning
+  }
+
+  private async claimStore(role: OwnerRecord['role'], takeFrom: number | undefined): Promise<boolean> {
+    const me = identityOf(process.pid)
+    if (me === undefined) throw new Error('This process cannot see itself in the process table.')
+    const token = randomBytes(32).toString('hex')
+    const socketPath = join(this.paths.sockets, `owner-${randomBytes(4).toString('hex')}.sock`)
+    const claimant = { process: me, token, socketPath, role, version: this.options.version }
+    const claimed = await claim(this.paths.owner, claimant, isRunning, takeFrom)
+    if (!('isHeld' in claimed)) return false
+    const supervisor = new Supervisor({
+      tools: await this.tools(claimed),
+      settings: () => {
+        const settings = this.options.settings()
+        const { maxChildrenPerParent, maxChildrenTotal, defaultAgent } = settings
+        return { maxChildrenPerParent, maxChildrenTotal, defaultAgent, limits: limitsFrom(settings) }
+      },
+      recipe: async (request, agentId) => {
+        const bundled = await this.bundled()
+        if ('message' in bundled) return bundled
+        const { agents, autonomy } = this.options.settings()
+        return await recipeOf(request, agentId, { agents, bundled, environment: this.options.environment, autonomy })
+      },
+      repositoryProblem: async () => {
+        const now = await inspectRepository(this.git, this.options.folder)
+        return now.kind === 'problem' ? now.message : undefined
+      },
+      hash: sha256,
+      ...(this.options.onSettled === undefined ? {} : { onSettled: this.options.onSettled }),
+    })
+    const server = await serveCommands(socketPath, token, (caller) => supervisor.commandsFor(caller))
+    if (this.disposed) {
+      server.dispose()
+      claimed.release()
+      return false
+    }
+    this.lease = claimed
+    this.supervisor = supervisor
+    this.server = server
+    await this.view.refresh()
+    const unsettled = this.view.list().filter(({ child }) => isLive(child) || needsResult(child))
+    await supervisor.adopt(unsettled.map(({ child }) => child.id))
+    return true
+  }
+
+  private async beat(): Promise<void> {
+    if (this.disposed) return
+    if (this.lease !== undefined) {
+      if (this.lease.isHeld()) return this.lease.beat()
+      this.options.log('warning', 'another process has taken the store', { epoch: this.lease.epoch })
+      this.letGo()
+      return
+    }
+    if (this.options.role === 'window') await this.takeUpLive()
+  }
+
+  async takeUpLive(): Promise<void> {
+    if (this.lease !== undefined || !this.view.list().some(({ child }) => isLive(child))) return
+    const owner = await readOwner(this.paths.owner)
+    if (owner === undefined || !isRunning(owner.process)) await this.own()
+  }
+
+  private letGo(): void {
+    this.server?.dispose()
+    this.server = undefined
+    this.supervisor?.dispose()
+    if (this.supervisor !== undefined) this.ended.push(this.supervisor.closed())
+    this.supervisor = undefined
+    this.lease = undefined
+  }
+
+  dispose(): void {
+    if (this.disposed) return
+    this.disposed = true
+    clearInterval(this.heart)
+    const lease = this.lease
+    this.letGo()
+    lease?.release()
+    this.view.dispose()
+  }
+
+  async closed(): Promise<void> {
+    await Promise.all(this.ended)
+  }
+
+  // ── what a child's run is given ─────────────────────────────────────────────────────────────────────────────────
+
+  private async tools(lease: Lease): Promise<Tools> {
+    const { options, paths, git, repository } = this
+    const { commonDir } = repository
+    const keeperFile = await this.keeperInStore()
+    const bundled = await this.bundled()
+    const known = (child: Child) => knownWorktree(child, commonDir)
+    return {
+      paths,
+      epoch: lease.epoch,
+      now: () => new Date(),
+      newId,
+      isOwner: () => this.lease === lease && lease.isHeld(),
+      environment: options.environment,
+      attended: options.attended,
+      childExists: (id) => existsSync(paths.child(id).events),
+      agentOf: (recipe: Recipe) => {
+        if ('message' in bundled) return bundled
+        const resolution = resolveRecipe(recipe, bundled)
+        return resolution.ok ? resolution.agent : { kind: 'problem', message: resolution.refusal }
+      },
+      addWorktree: async (child) => {
+        const { worktreeRoot } = options.settings()
+        const now = await inspectRepository(git, options.folder)
+        if (now.kind === 'problem') return now
+        const made = await addWorktree(git, {
+          repository: now,
+          childId: child.id,
+          title: child.title,
+          avoid: options.openFolders ?? [],
+          ...(child.task.base === undefined ? {} : { base: child.task.base }),
+          ...(worktreeRoot === '' ? {} : { worktreeRoot }),
+        })
+        if (made.kind === 'problem') return made
+        const { path, cwd, branch, base, notes } = made
+        return { kind: 'worktree', path, cwd, branch, base, notes: notes.map((note) => note.message) }
+      },
+      worktreeState: async (child) => {
+        const place = known(child)
+        if (place === undefined) return problem('It has no worktree.')
+        const state = await status(git, place)
+        if (state.kind === 'problem') return state
+        const { commits, dirty, files, insertions, deletions } = state
+        return { commits, dirty, files: files.length, insertions, deletions }
+      },
+      treeHash: async (child) => {
+        const place = known(child)
+        if (place === undefined) return null
+        const hashed = await treeHash(git, place)
+        return hashed.kind === 'problem' ? null : hashed.hash
+      },
+      discard: async (child, force) => {
+        const place = known(child)
+        if (place === undefined) return { kind: 'discarded', removed: false, what: 'It never had a worktree.' }
+        const outcome = await discard(git, place, { force })
+        if (outcome.kind === 'problem') return outcome
+        const kept = outcome.branchKept === null ? '' : ` Its branch stays: ${outcome.branchKept}.`
+        const what = outcome.removed ? 'The worktree was removed.' : 'The worktree was gone already.'
+        return { kind: 'discarded', removed: outcome.removed, what: `${what}${kept}` }
+      },
+      startKeeper: async (attemptDir, launch, env) => {
+        const node = await this.node()
+        if (typeof node !== 'string') throw new LaunchError('keeperFailed', node.message)
+        return await startKeeper({
+          nodePath: node,
+          keeperFile,
+          attemptDir,
+          socketDir: paths.sockets,
+          launch,
+          environment: { ...options.environment, ...env },
+          write: writeWhole,
+          epoch: lease.epoch,
+        })
+      },
+      contractPrompt: (child) => promptPart(paths, child),
+      verify: (child) =>
+        verifyChild(child, {
+          git,
+          paths,
+          workerFile: join(options.dist, 'contentWorker.js'),
+          environment: options.environment,
+          earlier: child.verdicts,
+        }),
+      log: options.log,
+    }
+  }
+
+  private async node(): Promise<string | Problem> {
+    const { nodePath } = this.options.settings()
+    const probe = await probeNode(nodePath === '' ? nodeCandidates(this.options.environment['PATH']) : [nodePath])
+    if (probe.found !== undefined) return probe.found.path
+    const tried = probe.tried.map(({ path, why }) => `${path} (${why})`).join(', ')
+    return problem(
+      `No Node of version 20 or newer was found to run agents with: ${tried}. Install Node, or set coxswain.nodePath.`,
+    )
+  }
+
+  private async bundled(): Promise<Bundled | Problem> {
+    const node = await this.node()
+    if (typeof node !== 'string') return node
+    return {
+      node: { file: node, env: { ELECTRON_RUN_AS_NODE: '1' } },
+      demoScript: join(this.options.dist, 'demoAgent.js'),
+      demoSessions: this.paths.demoSessions,
+    }
+  }
+
+  /** The keeper outlives an extension's folder, so it runs from a copy named by its content. */
+  private async keeperInStore(): Promise<string> {
+    const source = join(this.options.dist, 'keeper.js')
+    const hash = createHash('sha256')
+      .update(await readFile(source))
+      .digest('hex')
+      .slice(0, 16)
+    const target = join(this.paths.bin, `keeper-${hash}.js`)
+    if (!existsSync(target)) {
+      const aside = join(dirname(target), `${basename(target)}.${randomBytes(4).toString('hex')}`)
+      await copyFile(source, aside)
+      await rename(aside, target)
+    }
+    return target
+  }
+}
+
+function needsResult(child: Child): boolean {
+  return child.settledAt !== null && !child.completions.some((completion) => completion.round === child.round)
+}
+
+async function call(commands: Commands, name: CommandName, request: unknown): Promise<CommandAnswer> {
+  return await (commands[name] as (request: unknown) => Promise<CommandAnswer>)(request)
+}
+
+/** Ten characters without look-alikes: 50 bits, and short enough to type. */
+function newId(): string {
+  const alphabet = 'abcdefghjkmnpqrstvwxyz0123456789'
+  return Array.from({ length: 10 }, () => alphabet[randomInt(alphabet.length)]).join('')
+}
+
+const problem = (message: string): Problem => ({ kind: 'problem', message })
+const unavailable = (message: string): Refusal => ({ error: { code: 'unavailable', message } })
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))

@@ -1,0 +1,157 @@
+// The owner's ear and the others' mouth: commands travel to the one process that owns the store as lines of JSON over a
+// Unix socket in a private folder, each with the owner's token. Nothing is read or followed over it; readers read files.
+import { timingSafeEqual } from 'node:crypto'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { z } from 'zod'
+import {
+  commandNames,
+  invalidRequest,
+  requestSchemas,
+  type CommandAnswer,
+  type CommandName,
+  type Commands,
+  type Refusal,
+} from './commands'
+import type { Caller } from './supervisor'
+
+const longestMessage = 4 * 1024 * 1024
+const protocolVersion = 1
+
+const callerSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('person') }),
+  z.strictObject({ kind: z.literal('parent'), session: z.string().min(1).max(200), child: z.string().optional() }),
+])
+const messageSchema = z.strictObject({
+  v: z.literal(protocolVersion),
+  token: z.string(),
+  caller: callerSchema,
+  command: z.enum(commandNames as [CommandName, ...CommandName[]]),
+  request: z.unknown(),
+})
+
+export interface OwnerServer {
+  /** Synchronous; open calls are cut. */
+  dispose(): void
+}
+
+/** Listens on `socketPath`, which does not exist yet and lies in a private folder. */
+export async function serveCommands(
+  socketPath: string,
+  token: string,
+  commandsFor: (caller: Caller) => Commands,
+): Promise<OwnerServer> {
+  const sockets = new Set<Socket>()
+  const server: Server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    socket.on('error', () => undefined)
+    void serveOne(socket, token, commandsFor)
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(socketPath, resolve)
+  })
+  server.unref()
+  return {
+    dispose: () => {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+async function serveOne(socket: Socket, token: string, commandsFor: (caller: Caller) => Commands): Promise<void> {
+  const line = await readLine(socket)
+  if (line === undefined) return void socket.destroy()
+  let answer: CommandAnswer
+  try {
+    answer = await act(line, token, commandsFor)
+  } catch (error) {
+    const message = `The command failed: ${error instanceof Error ? error.message : String(error)}`
+    answer = { error: { code: 'unavailable', message } }
+  }
+  socket.end(`${JSON.stringify(answer)}\n`)
+}
+
+async function act(line: string, token: string, commandsFor: (caller: Caller) => Commands): Promise<CommandAnswer> {
+  let value: unknown
+  try {
+    value = JSON.parse(line)
+  } catch {
+    return refusal('The message is not JSON.')
+  }
+  const message = messageSchema.safeParse(value)
+  if (!message.success)
+    return refusal('The message is of another version or shape. Use the same version of Coxswain everywhere.')
+  if (!sameToken(message.data.token, token)) return refusal("The token is not this owner's.")
+  const { command, request, caller } = message.data
+  return await runCommandNamed(commandsFor(caller), command, request)
+}
+
+/** Parses a request where it enters and runs its command. */
+export async function runCommandNamed(commands: Commands, name: CommandName, request: unknown): Promise<CommandAnswer> {
+  const parsed = requestSchemas[name].safeParse(request)
+  if (!parsed.success) return invalidRequest(parsed.error)
+  const command = commands[name] as (request: unknown) => Promise<CommandAnswer>
+  return await command(parsed.data)
+}
+
+const refusal = (message: string): Refusal => ({ error: { code: 'unavailable', message } })
+
+function sameToken(given: string, own: string): boolean {
+  const a = Buffer.from(given)
+  const b = Buffer.from(own)
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
+export type Asked =
+  | { readonly kind: 'answer'; readonly answer: CommandAnswer }
+  | { readonly kind: 'unreachable' }
+  | { readonly kind: 'silent' }
+
+/** Sends one command to the owner of a store. Never rejects. */
+export async function askOwner(
+  owner: { readonly socketPath: string; readonly token: string },
+  caller: Caller,
+  command: CommandName,
+  request: unknown,
+  patienceMs: number,
+): Promise<Asked> {
+  const socket = connect(owner.socketPath)
+  const timer = setTimeout(() => socket.destroy(new Error('silent')), patienceMs)
+  try {
+    return await new Promise<Asked>((resolve) => {
+      let connected = false
+      socket.once('connect', () => {
+        connected = true
+        socket.write(`${JSON.stringify({ v: protocolVersion, token: owner.token, caller, command, request })}\n`)
+      })
+      socket.once('error', (error) =>
+        resolve({ kind: connected && error.message === 'silent' ? 'silent' : 'unreachable' }),
+      )
+      void readLine(socket).then((line) => {
+        if (line === undefined) return resolve({ kind: 'unreachable' })
+        resolve({ kind: 'answer', answer: JSON.parse(line) as CommandAnswer })
+      })
+    })
+  } finally {
+    clearTimeout(timer)
+    socket.destroy()
+  }
+}
+
+/** The first line; undefined when the other side went or sent too much. */
+function readLine(socket: Socket): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const parts: Buffer[] = []
+    let size = 0
+    socket.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      parts.push(chunk)
+      if (size > longestMessage) return resolve(undefined)
+      if (chunk.includes(0x0a)) resolve(Buffer.concat(parts).toString('utf8').split('\n')[0])
+    })
+    socket.on('error', () => resolve(undefined))
+    socket.on('close', () => resolve(undefined))
+  })
+}

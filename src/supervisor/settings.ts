@@ -1,0 +1,99 @@
+// The settings a supervisor acts on, whoever they came from (the editor, a file, defaults), and what they mean for a child.
+import { z } from 'zod'
+import { readAgentsSettings, type AgentsSettings } from '../agents/registry'
+import { autonomySchema, type Autonomy, type Limits } from '../core/events'
+
+export interface Settings {
+  readonly maxChildrenPerParent: number
+  readonly maxChildrenTotal: number
+  /** 0 = none. */
+  readonly childTimeoutSeconds: number
+  readonly stopGraceSeconds: number
+  /** 0 = a question waits for ever. */
+  readonly approvalTimeoutSeconds: number
+  readonly afterWindowCloses: 'keep' | 'pause'
+  readonly reloadLeaseSeconds: number
+  /** '' = beside the repository. */
+  readonly worktreeRoot: string
+  readonly autonomy: Autonomy
+  readonly defaultAgent: string
+  readonly agents: AgentsSettings
+  /** '' = look for one. */
+  readonly nodePath: string
+}
+
+export const defaultSettings: Settings = {
+  maxChildrenPerParent: 3,
+  maxChildrenTotal: 4,
+  childTimeoutSeconds: 600,
+  stopGraceSeconds: 5,
+  approvalTimeoutSeconds: 0,
+  afterWindowCloses: 'keep',
+  reloadLeaseSeconds: 60,
+  worktreeRoot: '',
+  autonomy: 'edit',
+  defaultAgent: 'demo',
+  agents: {},
+  nodePath: '',
+}
+
+/** Frozen into each child when it is accepted. */
+export function limitsFrom(settings: Settings): Limits {
+  const ms = (seconds: number): number | null => (seconds > 0 ? seconds * 1000 : null)
+  return {
+    wallMs: ms(settings.childTimeoutSeconds),
+    maxTurns: null,
+    maxTokens: null,
+    maxCostUsd: null,
+    stopGraceMs: settings.stopGraceSeconds * 1000,
+    approvalTimeoutMs: ms(settings.approvalTimeoutSeconds),
+    afterWindowCloses:
+      settings.afterWindowCloses === 'keep'
+        ? 'keep'
+        : { pauseAfterMs: Math.max(1, settings.reloadLeaseSeconds) * 1000 },
+  }
+}
+
+const seconds = z.number().nonnegative().max(31_536_000)
+const fields = {
+  maxChildrenPerParent: z.number().int().min(1).max(1_000),
+  maxChildrenTotal: z.number().int().min(1).max(1_000),
+  childTimeoutSeconds: seconds,
+  stopGraceSeconds: seconds,
+  approvalTimeoutSeconds: seconds,
+  afterWindowCloses: z.enum(['keep', 'pause']),
+  reloadLeaseSeconds: seconds,
+  worktreeRoot: z.string(),
+  autonomy: autonomySchema,
+  defaultAgent: z.string().min(1),
+  nodePath: z.string(),
+} as const
+
+/**
+ * Settings as somebody wrote them, by name without a prefix. What does not fit keeps its default and is named in
+ * `problems`; what is not there keeps its default silently.
+ */
+export function readSettings(raw: Readonly<Record<string, unknown>>): {
+  settings: Settings
+  problems: readonly string[]
+} {
+  const problems: string[] = []
+  const read: Record<string, unknown> = { ...defaultSettings }
+  for (const [name, schema] of Object.entries(fields)) {
+    const value = raw[name]
+    if (value === undefined || value === null) continue
+    const parsed = schema.safeParse(value)
+    if (parsed.success) read[name] = parsed.data
+    else
+      problems.push(
+        `${name} is ${JSON.stringify(value)}, which cannot be used; ${JSON.stringify(read[name])} is used instead.`,
+      )
+  }
+  const agents = raw['agents']
+  if (agents !== undefined && agents !== null) {
+    const reading = readAgentsSettings(agents)
+    if (reading.ok) read['agents'] = reading.settings
+    else problems.push(reading.refusal)
+  }
+  return { settings: read as unknown as Settings, problems }
+}

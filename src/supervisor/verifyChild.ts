@@ -1,0 +1,115 @@
+// Brings a child's frozen contract, its report and its worktree together for verification, with git's facts and a runner
+// for command checks. The contract is read from the store, never from the worktree.
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { currentAttempt, type Child } from '../core/child'
+import { contractPrompt, noContract, outputSchema, thawContract, type Contract } from '../core/contract'
+import type { Verdict } from '../core/events'
+import { changedFiles, fileAtBase, status } from '../git/review'
+import type { Git } from '../git/git'
+import type { Problem as GitProblem } from '../git/repository'
+import { treeHash } from '../git/treeHash'
+import type { KnownWorktree } from '../git/view'
+import { baseEnvironmentNames, pickEnvironment } from '../process/environment'
+import { runCommand } from '../process/runCommand'
+import type { StorePaths } from '../record/paths'
+import { verify } from '../verification/verify'
+import type { World } from '../verification/world'
+
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+export interface VerifyParts {
+  readonly git: Git
+  readonly paths: StorePaths
+  readonly workerFile: string
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** Verdicts of this child so far, oldest first. */
+  readonly earlier: readonly Verdict[]
+}
+
+/** The child's contract as it was frozen. Throws when the stored one is not the one the child was given. */
+export async function contractOf(paths: StorePaths, child: Child): Promise<Contract> {
+  const { level, hash } = child.task.contract
+  if (level === 'none' || hash === undefined) return noContract
+  const text = await readFile(paths.child(child.id).contract, 'utf8')
+  const thawed = thawContract({ text, hash }, sha256)
+  if (!thawed.ok) throw new Error(`The contract of "${child.title}" cannot be used: ${thawed.reason}.`)
+  return thawed.contract
+}
+
+export async function promptPart(paths: StorePaths, child: Child): Promise<{ text: string; outputSchema: unknown }> {
+  const contract = await contractOf(paths, child)
+  return { text: contractPrompt(contract, child.worktree?.path ?? ''), outputSchema: outputSchema(contract) }
+}
+
+/** Never rejects for what the worktree holds. */
+export async function verifyChild(
+  child: Child,
+  parts: VerifyParts,
+): Promise<{ verdict: Verdict; retryMessage: string | null }> {
+  const attempt = currentAttempt(child)
+  const { worktree } = child
+  if (attempt === undefined || attempt.ended === null || worktree === null) throw new Error('nothing to verify')
+  const known = knownWorktree(child)
+  if (known === undefined) throw new Error('nothing to verify')
+  const { resume } = child.task.recipe.abilities
+  const { report } = attempt
+  const judgement = await verify({
+    contract: await contractOf(parts.paths, child),
+    report: report === null ? null : { ok: report.ok, summary: report.summary, output: report.output ?? null },
+    worktree: worktree.path,
+    firstLaunchedAt: child.attempts[0]?.launchingAt ?? child.acceptedAt,
+    situation: {
+      phase: attempt.ended,
+      round: child.round,
+      attempt: attempt.n,
+      earlier: parts.earlier,
+      askAgain: resume
+        ? { possible: true }
+        : { possible: false, why: `${child.task.recipe.label} cannot be asked again` },
+    },
+    world: worldOf(parts, known),
+    workerFile: parts.workerFile,
+  })
+  return { verdict: judgement.verdict, retryMessage: judgement.nextTurn }
+}
+
+function worldOf({ git, environment }: VerifyParts, known: KnownWorktree): World {
+  return {
+    run: ({ argv, cwd, timeoutMs, outputCapBytes, signal }) =>
+      runCommand({
+        argv,
+        cwd,
+        timeoutMs,
+        outputCapBytes,
+        environment: pickEnvironment(environment, baseEnvironmentNames),
+        ...(signal === undefined ? {} : { signal }),
+      }),
+    treeHash: async (paths) => told(await treeHash(git, known, { extra: paths })).hash,
+    changedFiles: async () =>
+      told(await changedFiles(git, known)).files.flatMap(({ path, from }) =>
+        from === undefined ? [path] : [from, path],
+      ),
+    committed: async () => {
+      const { commits, uncommitted } = told(await status(git, known))
+      return { commits, uncommitted }
+    },
+    blobAtBase: async (path) => told(await fileAtBase(git, known, path)).content,
+  }
+}
+
+/** Git's answer; its problem becomes the reason why a check is UNKNOWN. */
+function told<T extends { readonly kind: string }>(answer: T | GitProblem): T {
+  if (isProblem(answer)) throw new Error(answer.message)
+  return answer
+}
+
+const isProblem = (answer: { readonly kind: string }): answer is GitProblem => answer.kind === 'problem'
+
+/** What git needs to know a child's worktree again; undefined when it has none. */
+export function knownWorktree(child: Child, commonDir?: string): KnownWorktree | undefined {
+  const { worktree } = child
+  if (worktree === null) return undefined
+  const { path, branch, base } = worktree
+  return { path, branch, base, childId: child.id, ...(commonDir === undefined ? {} : { commonDir }) }
+}
