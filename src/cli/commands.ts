@@ -140,7 +140,7 @@ export function resultText(found: ChildResult): string {
   const { worktree } = found
   return [
     `${found.title}  (${found.subagent_id}) round ${found.round}: ${found.phase}${found.verdict === null ? '' : `, ${found.verdict.status}`}`,
-    ...(found.report?.summary == null ? [] : [found.report.summary]),
+    ...(!found.report?.summary ? [] : [found.report.summary]),
     ...(found.failure === null ? [] : [found.failure]),
     ...(worktree === null
       ? []

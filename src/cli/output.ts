@@ -25,7 +25,7 @@ export function granted<T extends object>(
   answer: T | { readonly error: { readonly code: RefusalCode; readonly message: string } },
 ): T {
   if (isRefusal(answer)) throw new UsageError(answer.error.code, answer.error.message)
-  return answer as T
+  return answer
 }
 
 /** A word that must be there. */

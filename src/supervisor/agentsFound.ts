@@ -121,7 +121,8 @@ interface Probed {
 const cache = new Map<string, { output: string } | { problem: string }>()
 
 async function probe(agent: Agent, environment: Environment): Promise<Probed | Problem> {
-  const { programs, args, read, install } = agent.probe
+  const { programs, args, install } = agent.probe
+  const read = (output: string) => agent.probe.read(output)
   const abilitiesOf = (own: Partial<Abilities> = {}): Abilities => ({ ...agent.abilities, ...own })
   if (programs.length === 0) {
     const reading = read('')

@@ -653,7 +653,8 @@ export class ChildRun {
   private async endAttempt(cause: EndCause, reason: string): Promise<void> {
     const talk = this.talk
     if (talk === undefined) return
-    const { softEnd, answer } = talk.conversation
+    const { conversation } = talk
+    const { softEnd } = conversation
     const soft =
       softEnd === undefined
         ? undefined
@@ -664,9 +665,9 @@ export class ChildRun {
       if (error instanceof LinkLostError) return
       throw error
     }
-    if (answer !== undefined)
+    if (conversation.answer !== undefined)
       for (const request of openRequests(this.child))
-        await this.send(answer.call(talk.conversation, request.id, { kind: 'cancelled' }), `answer-${request.id}`)
+        await this.send(conversation.answer(request.id, { kind: 'cancelled' }), `answer-${request.id}`)
     if (softEnd !== undefined) await this.send(softEnd.write(), 'soft-end')
   }
 

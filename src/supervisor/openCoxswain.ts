@@ -1,9 +1,9 @@
 // Opens the store of a repository: the view anyone may have, and commands that reach the one owner, which this process
 // becomes when there is none. The composition of all rooms happens here, once, for window, command line and background.
-import { createHash, randomBytes, randomInt } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { copyFile, readdir, readFile, rename } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { resolveRecipe } from '../agents/registry'
 import type { Bundled } from '../agents/demo'
 import { isLive, type Child } from '../core/child'
@@ -437,17 +437,9 @@ class OpenStore implements Coxswain {
 
   /** The keeper outlives an extension's folder, so it runs from a copy named by its content. */
   private async keeperInStore(): Promise<string> {
-    const source = join(this.options.dist, 'keeper.js')
-    const hash = createHash('sha256')
-      .update(await readFile(source))
-      .digest('hex')
-      .slice(0, 16)
-    const target = join(this.paths.bin, `keeper-${hash}.js`)
-    if (!existsSync(target)) {
-      const aside = join(dirname(target), `${basename(target)}.${randomBytes(4).toString('hex')}`)
-      await copyFile(source, aside)
-      await rename(aside, target)
-    }
+    const source = await readFile(join(this.options.dist, 'keeper.js'), 'utf8')
+    const target = join(this.paths.bin, `keeper-${sha256(source).slice(0, 16)}.js`)
+    if (!existsSync(target)) await writeWhole(target, source)
     return target
   }
 }

@@ -92,8 +92,9 @@ async function act(line: string, token: string, commandsFor: (caller: Caller) =>
 export async function runCommandNamed(commands: Commands, name: CommandName, request: unknown): Promise<CommandAnswer> {
   const parsed = requestSchemas[name].safeParse(request)
   if (!parsed.success) return invalidRequest(parsed.error)
-  const command = commands[name] as (request: unknown) => Promise<CommandAnswer>
-  return await command(parsed.data)
+  return await (commands as unknown as Record<CommandName, (request: unknown) => Promise<CommandAnswer>>)[name](
+    parsed.data,
+  )
 }
 
 const refusal = (message: string): Refusal => ({ error: { code: 'unavailable', message } })

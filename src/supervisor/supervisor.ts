@@ -219,8 +219,11 @@ export class Supervisor {
       if (isRefusal(drafts)) return drafts
       const delegationId = this.options.tools.newId()
       const accepted: ChildRun[] = []
-      for (const [index, draft] of drafts.entries())
+      for (const [index, draft] of drafts.entries()) {
         accepted.push(await this.accept(draft, delegationId, index, caller))
+        this.reserved--
+        held--
+      }
       await syncFolder(this.options.tools.paths.children)
       for (const run of accepted) run.start()
       return {
@@ -398,7 +401,8 @@ export class Supervisor {
   private steerNote(id: string): string {
     const child = this.runs.get(id)?.child
     const attempt = child === undefined ? undefined : currentAttempt(child)
-    if (attempt?.launchedAt == null) return 'It has not started yet: the text is part of its first turn.'
+    if (attempt === undefined || attempt.launchedAt === null)
+      return 'It has not started yet: the text is part of its first turn.'
     return "Queued; appended to its next tool result; the current tool call is never cut. It counts as read only once the agent's receipt came."
   }
 

@@ -30,7 +30,7 @@ const whys: Readonly<Record<string, ClosedWhy>> = {
 
 export function makeOpener(context: vscode.ExtensionContext): Opener {
   const dist = vscode.Uri.joinPath(context.extensionUri, 'dist').fsPath
-  const version = String((context.extension.packageJSON as { version?: unknown }).version ?? '')
+  const { version } = context.extension.packageJSON as { version: string }
   const environment = process.env
   return {
     hasChildren: async (folder) => {
