@@ -10,13 +10,33 @@ const settledPhases = new Set(['SUCCESS', 'FAILURE', 'INTERRUPTED', 'CANCELLED']
  * judgement does; of times only whether they are set.
  */
 function shape(child: Child): string {
-  const { misfits: _m, lastSeq: _l, acceptedAt: _a, notes: _n, ...rest } = child
-  const attempts = rest.attempts.map((attempt) => (attempt.ended === null ? attempt : [attempt.n, attempt.ended]))
-  return JSON.stringify({ ...rest, attempts }, (key, value: unknown) => {
-    if (key === 'at' || key === 'history' || key.endsWith('At')) return value !== null
-    if (key === 'conflicts') return (value as unknown[]).length > 0
-    return value
-  })
+  const attempts = child.attempts.map((a) =>
+    a.ended !== null
+      ? a.ended
+      : [
+          a.launchedAt !== null,
+          a.ready,
+          a.turnStarted,
+          a.closing,
+          a.report?.ok,
+          a.conflicts.length > 0,
+          a.endRequest?.cause,
+          a.calledOff,
+        ].join(),
+  )
+  const steers = child.steers.map((steer) => [steer.state, steer.carried, steer.attempt].join())
+  const requests = child.requests.map((request) => `${request.attempt}${request.answer?.kind}`)
+  const flags = [child.paused, child.verifying, child.retrying, child.worktree !== null, child.stopRequest !== null]
+  const { phase, round, verdict, settledAt } = child
+  return [phase, round, verdict?.disposition, settledAt !== null, ...flags, attempts.join(';'), steers, requests].join(
+    '|',
+  )
+}
+
+/** Everything but the count of misfits and the number of the last fact is the very same. */
+function unchanged(before: Child, after: Child): boolean {
+  const keys = Object.keys(before) as (keyof Child)[]
+  return keys.every((key) => key === 'misfits' || key === 'lastSeq' || before[key] === after[key])
 }
 
 /** What must hold of every child that any order of facts can lead to. */
@@ -109,6 +129,8 @@ describe('reduce', () => {
       'verifiedRetry',
     ],
   }
+  /** Of a second attempt only what can still change the child's course. */
+  const second = new Set(['resume', 'retry', 'launched', 'turn', 'stop', 'exit0', 'verifiedOk'])
   const rows = Object.keys(themes).flatMap((theme) => (['none', 'full'] as const).map((level) => ({ theme, level })))
   test.each(rows)(
     'holds its invariants over every order of facts about $theme (contract $level)',
@@ -123,14 +145,16 @@ describe('reduce', () => {
         const next: typeof frontier = []
         for (const { child, path } of frontier) {
           for (const n of [1, 2]) {
-            for (const [name, fact] of Object.entries(alphabet(n)).filter(([name]) => themes[theme]!.includes(name))) {
+            for (const [name, fact] of Object.entries(alphabet(n)).filter(
+              ([name]) => themes[theme]!.includes(name) && (n === 1 || second.has(name)),
+            )) {
               const after = reduce(child, eventAt(fact, child.lastSeq + 1)) as Child
               transitions++
               const wrong = problems(child, after)
               if (wrong.length > 0) throw new Error(`${wrong.join('; ')} after ${[...path, `${name}${n}`].join(' ')}`)
               if (after.misfits > child.misfits) {
                 // A fact that does not fit changes nothing but the count.
-                if (shape(after) !== shape(child))
+                if (!unchanged(child, after))
                   throw new Error(`a misfit changed something after ${[...path, `${name}${n}`].join(' ')}`)
                 continue
               }
