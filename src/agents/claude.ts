@@ -238,6 +238,11 @@ const quietSystem = new Set([
   ...['files_persisted', 'notification', 'informational', 'memory_recall', 'plugin_install', 'local_command_output'],
 ])
 
+interface SteerProgress {
+  readonly id: string
+  state: 'written' | 'sent' | 'taken' | 'answered'
+}
+
 interface AskedBefore {
   readonly tool: string
   readonly input: Record<string, unknown>
@@ -256,7 +261,7 @@ class ClaudeConversation implements Conversation {
 
   private readonly promptUuid: string
   /** Steers this process was handed: uuid → id, and how far each is known to have come. */
-  private readonly steers = new Map<string, { readonly id: string; state: 'written' | 'sent' | 'taken' | 'answered' }>()
+  private readonly steers = new Map<string, SteerProgress>()
   private readonly asked = new Map<string, AskedBefore>()
   /** What a person allowed for the whole child. */
   private readonly allowed = new Set<string>()
@@ -359,8 +364,18 @@ class ClaudeConversation implements Conversation {
     }
   }
 
+  /** The steer a receipt speaks of, also one that an earlier host handed over. */
+  private steerOf(uuid: string) {
+    const known = this.steers.get(uuid)
+    const id = known === undefined && uuid !== this.promptUuid ? steerIdIn(uuid) : undefined
+    if (id === undefined) return known
+    const steer: SteerProgress = { id, state: 'written' }
+    this.steers.set(uuid, steer)
+    return steer
+  }
+
   private lifecycle(uuid: string, state: string): AgentSignal[] {
-    const steer = this.steers.get(uuid)
+    const steer = this.steerOf(uuid)
     if (steer === undefined) return []
     switch (state) {
       case 'queued':
@@ -382,7 +397,7 @@ class ClaudeConversation implements Conversation {
   }
 
   private taken(uuid: string, detail: string): AgentSignal[] {
-    const steer = this.steers.get(uuid)
+    const steer = this.steerOf(uuid)
     if (steer === undefined || steer.state === 'taken' || steer.state === 'answered') return []
     steer.state = 'taken'
     return [{ kind: 'steerTaken', steerId: steer.id, evidence: 'observed', detail }]
@@ -390,8 +405,13 @@ class ClaudeConversation implements Conversation {
 
   private assistant(line: LineOf<'assistant'>): AgentSignal[] {
     const subagent = line.parent_tool_use_id ?? undefined
-    const said = blocksOf(line.message).flatMap((block) => contentSignals(block, subagent))
-    if (line.error !== undefined) return [...this.setCondition('API error', `API error: ${line.error}`), ...said]
+    const blocks = blocksOf(line.message)
+    if (line.error !== undefined) {
+      // The CLI speaks here, not the model: told as text, it would pass for an answer to a steer.
+      const words = blocks.flatMap((block) => ('text' in block ? [block.text] : [])).join(' ')
+      return this.setCondition('API error', words === '' ? `API error: ${line.error}` : words)
+    }
+    const said = blocks.flatMap((block) => contentSignals(block, subagent))
     const signals = this.clearCondition()
     if (subagent === undefined)
       for (const steer of this.steers.values()) {
@@ -707,8 +727,34 @@ function permission(
   return frame({ type: 'control_response', response: answer, ...more })
 }
 
+/**
+ * The uuid a steer goes by. A short plain id stands in it and can be read back, so that receipts are understood by a host
+ * that only has the agent's output; a uuid is used as it is, anything else by its hash.
+ */
 function steerUuid(steerId: string): string {
-  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(steerId) ? steerId : uuidFrom(steerId)
+  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(steerId)) return steerId
+  if (!/^[\x21-\x7e]{1,13}$/.test(steerId)) return uuidFrom(steerId)
+  const bytes = [steerMark, steerId.length, ...Array.from(steerId, (character) => character.charCodeAt(0))]
+  const hex = bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
+  return uuidOf(hex.padEnd(30, '0'))
+}
+
+/** The id that stands in a uuid of ours, if one does. */
+function steerIdIn(uuid: string): string | undefined {
+  const hex = uuid.replaceAll('-', '')
+  const digits = hex.slice(0, 12) + hex.slice(13, 16) + hex.slice(17)
+  const bytes = (digits.match(/../g) ?? []).map((pair) => Number.parseInt(pair, 16))
+  const [mark, length = 0, ...rest] = bytes
+  const id = String.fromCharCode(...rest.slice(0, length))
+  return mark === steerMark && steerUuid(id) === uuid ? id : undefined
+}
+
+/** The first byte of a uuid that holds a steer's id. */
+const steerMark = 0xc5
+
+/** Thirty hexadecimal digits as a uuid of version 4. */
+function uuidOf(digits: string): string {
+  return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-4${digits.slice(12, 15)}-8${digits.slice(15, 18)}-${digits.slice(18)}`
 }
 
 /** The same name gives the same uuid, so that a frame sent again after a crash is known to the CLI. FNV-1a, four times. */
@@ -719,8 +765,7 @@ function uuidFrom(name: string): string {
     hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
     return ((hash ^ (hash >>> 13)) >>> 0).toString(16).padStart(8, '0')
   })
-  const hex = words.join('')
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`
+  return uuidOf(words.join('').slice(0, 30))
 }
 
 function isoFromSeconds(seconds: number): string | undefined {

@@ -12,7 +12,7 @@ import { start } from '../unit/agents/start'
 const executable = path.join(agentsFolder, 'claude/node_modules/.bin/claude')
 const key = 'key-a'
 const sessionIds = [1, 2].map((n) => `0d8f5b4e-6a3c-4c57-9a8e-2f5e6f7a8b0${n}`)
-const steerId = (n: number) => `5d8f5b4e-6a3c-4c57-9a8e-2f5e6f7a8b0${n}`
+const steerId = (n: number) => `k3v9x0abc${n}`
 
 let models: AnthropicServer
 let room: Room
@@ -407,7 +407,7 @@ describe('a hostile repository', () => {
 })
 
 describe('refolding the past', () => {
-  it('gives the same signals again from the raw lines and the written frames', async () => {
+  it('gives the same signals and receipts again from the raw lines alone', async () => {
     models.script(key, { text: 'I run it.', tools: [untilLatch()] }, { text: 'Heard.' })
     room.start('Wait.', { autonomy: 'autonomous' })
     await toolRuns()
@@ -417,7 +417,6 @@ describe('refolding the past', () => {
     await result()
     await close()
     const again = claudeAgent('claude', { executable }).converse(start({ autonomy: 'autonomous', cwd: room.repo }))
-    for (const frame of room.frames) again.wrote?.(frame)
     expect(room.lines.flatMap(({ source, line }) => again.read(source as 'stdout', line))).toEqual(room.signals)
   })
 })

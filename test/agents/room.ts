@@ -17,8 +17,6 @@ export class Room {
   readonly signals: AgentSignal[] = []
   /** Raw lines of the present attempt, as recorded streams are made of. */
   readonly lines: { readonly source: string; readonly line: string }[] = []
-  /** Frames written to its stdin in the present attempt. */
-  readonly frames: string[] = []
   private attempt = 0
   private process: ChildProcess | undefined
   private conversation: Conversation | undefined
@@ -42,7 +40,6 @@ export class Room {
     this.attempt++
     this.signals.length = 0
     this.lines.length = 0
-    this.frames.length = 0
     this.ended = undefined
     this.controlDir = path.join(this.folder, `attempt-${this.attempt}`, 'control')
     fs.mkdirSync(this.controlDir, { recursive: true })
@@ -130,10 +127,8 @@ export class Room {
 
   private put(frames: readonly Outgoing[]): void {
     for (const frame of frames)
-      if (frame.to === 'stdin') {
-        this.frames.push(frame.text)
-        this.process!.stdin!.write(frame.text)
-      } else fs.appendFileSync(path.join(this.controlDir, frame.name), `${frame.line}\n`)
+      if (frame.to === 'stdin') this.process!.stdin!.write(frame.text)
+      else fs.appendFileSync(path.join(this.controlDir, frame.name), `${frame.line}\n`)
   }
 
   /** The first signal that passes the test, also one that came already; rejects when the process ends without it. */

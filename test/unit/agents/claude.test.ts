@@ -144,8 +144,7 @@ describe('streams recorded from 2.1.332', () => {
         "ready {"steerable":true}",
         "ready {"steerable":true,"sessionId":"0d8f5b4e-6a3c-4c57-9a8e-2f5e6f7a8b9c","model":"claude-opus-5-5","agentVersion":"2.1.332"}",
         "condition {"condition":{"name":"rate limited","words":"retrying the model, 1 of 1: rate_limit 429"}}",
-        "condition {"condition":{"name":"API error","words":"API error: rate_limit"}}",
-        "text {"text":"API Error: Request rejected (429) · a scripted error"}",
+        "condition {"condition":{"name":"API error","words":"API Error: Request rejected (429) · a scripted error"}}",
         "condition {"condition":null}",
         "usage {"mode":"delta","inputTokens":0,"outputTokens":0,"costUsd":0}",
         "result {"ok":false,"summary":"API Error: Request rejected (429) · a scripted error","reason":"The model’s API answered with an error 429: API Error: Request rejected (429) · a scripted error"}",
@@ -228,12 +227,12 @@ describe('lines of other kinds', () => {
     conversation.steer!.write({ id: steer1, text: 'MARKER', queuedAt: '' })
     const lines = [
       `{"type":"user","isReplay":true,"uuid":"${steer1}","message":{"role":"user","content":"MARKER"}}`,
-      '{"type":"assistant","error":"overloaded","message":{"content":[]}}',
+      '{"type":"assistant","error":"overloaded","message":{"content":[{"type":"text","text":"API Error: 529"}]}}',
       '{"type":"assistant","message":{"content":[{"type":"text","text":"Heard."}]}}',
     ]
     expect(told(lines.flatMap((line) => conversation.read('stdout', line)))).toEqual([
       `steerTaken {"steerId":"${steer1}","evidence":"observed","detail":"replayed at the fold"}`,
-      'condition {"condition":{"name":"API error","words":"API error: overloaded"}}',
+      'condition {"condition":{"name":"API error","words":"API Error: 529"}}',
       'condition {"condition":null}',
       `steerAnswered {"steerId":"${steer1}","evidence":"observed"}`,
       'text {"text":"Heard."}',
@@ -352,7 +351,7 @@ describe('what is written to it', () => {
           "to": "stdin",
         },
         {
-          "text": "{"type":"user","uuid":"ed5b5352-0969-4a32-8944-b32c62d0a4b7","message":{"role":"user","content":"/review the code"},"parent_tool_use_id":null,"client_composed":true}
+          "text": "{"type":"user","uuid":"ed5b5352-0969-41a3-8269-44b32c62d0a4","message":{"role":"user","content":"/review the code"},"parent_tool_use_id":null,"client_composed":true}
       ",
           "to": "stdin",
         },
@@ -370,6 +369,33 @@ describe('what is written to it', () => {
       args.includes('--setting-sources user,project'),
       args.includes('bypass'),
     ]).toEqual([true, false, true, true, false])
+  })
+
+  it('a steer’s id is read back from its receipt by a host that never wrote it, and no foreign uuid is taken for one', () => {
+    const told = ['k3v9x0abcd', 'st-2', 'a'].map((id) => {
+      const [frame] = talk().steer!.write({ id, text: 'x', queuedAt: '' })
+      const uuid = frame?.to === 'stdin' ? (JSON.parse(frame.text) as { uuid: string }).uuid : ''
+      const line = JSON.stringify({ type: 'command_lifecycle', command_uuid: uuid, state: 'started' })
+      return [/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(uuid), ...talk().read('stdout', line)]
+    })
+    expect(told).toEqual(
+      ['k3v9x0abcd', 'st-2', 'a'].map((steerId) => [
+        true,
+        { kind: 'steerTaken', steerId, evidence: 'observed', detail: 'command_lifecycle started' },
+      ]),
+    )
+    const random = seededRandom(3)
+    const hex = () => Math.floor(random() * 16).toString(16)
+    const foreign = Array.from({ length: 2_000 }, () => `c5${'xxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx'.replace(/x/g, hex)}`)
+    const conversation = talk()
+    expect(
+      foreign.flatMap((uuid) =>
+        conversation.read(
+          'stdout',
+          JSON.stringify({ type: 'command_lifecycle', command_uuid: uuid, state: 'started' }),
+        ),
+      ),
+    ).toEqual([])
   })
 
   it('is never the same prompt uuid twice over attempts, and always the same for one', () => {
@@ -395,8 +421,8 @@ describe('what is written to it', () => {
     expect(frames.map((one) => (one.to === 'stdin' ? one.text.trimEnd() : one.to))).toMatchInlineSnapshot(`
       [
         "{"type":"user","uuid":"5d8f5b4e-6a3c-4c57-9a8e-2f5e6f7a8b01","message":{"role":"user","content":"use blue"},"parent_tool_use_id":null,"steer_id":"5d8f5b4e-6a3c-4c57-9a8e-2f5e6f7a8b01"}",
-        "{"type":"user","uuid":"e37029ed-f3c3-418f-847e-0c0ef7d18e09","message":{"role":"user","content":" /clear"},"parent_tool_use_id":null,"client_composed":true,"steer_id":"st-2"}",
-        "{"type":"control_request","request_id":"withdraw-st-2","request":{"subtype":"cancel_async_message","message_uuid":"e37029ed-f3c3-418f-847e-0c0ef7d18e09"}}",
+        "{"type":"user","uuid":"c5047374-2d32-4000-8000-000000000000","message":{"role":"user","content":" /clear"},"parent_tool_use_id":null,"client_composed":true,"steer_id":"st-2"}",
+        "{"type":"control_request","request_id":"withdraw-st-2","request":{"subtype":"cancel_async_message","message_uuid":"c5047374-2d32-4000-8000-000000000000"}}",
         "{"type":"control_request","request_id":"interrupt","request":{"subtype":"interrupt","cancel_queued":true}}",
         "{"type":"control_request","request_id":"end","request":{"subtype":"end_session"}}",
       ]
