@@ -212,6 +212,7 @@ describe('pause, death and resume', () => {
     room.cancel()
     await room.end()
     expect(receipts().filter((line) => line.startsWith('steerTaken'))).toEqual([])
+    expect(room.lines.filter(({ line }) => line.includes('"still_queued":[]'))).toHaveLength(1)
     expect(alive(pids)).toEqual([])
     room.start('Go on, and MARKER', { autonomy: 'autonomous', sessionId: sessionIds[0]!, resume: true })
     await result()
