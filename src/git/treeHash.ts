@@ -5,7 +5,7 @@ import { isUtf8 } from 'node:buffer'
 import { type Git, GitFailure } from './git'
 import { hashInside } from './insideTree'
 import { gitProblem, type Problem, problem } from './repository'
-import { findWorktree, type KnownWorktree, View } from './view'
+import { findWorktree, type Head, type KnownWorktree, type Made, View } from './view'
 
 export interface TreeHash {
   readonly kind: 'hash'
@@ -28,6 +28,36 @@ export interface TreeHashRequest {
 const readersAtOnce = 4
 const listBytes = 256 * 1024 * 1024
 
+/** Every path of the worktree that is tracked or untracked and not ignored; names that are not UTF-8 have replacement characters. */
+export async function listFiles(
+  git: Git,
+  known: KnownWorktree,
+): Promise<{ readonly kind: 'paths'; readonly paths: readonly string[] } | Problem> {
+  try {
+    const there = await findWorktree(git, known)
+    if (there === null) return problem('gone', `The worktree ${known.path} is no longer there.`)
+    const list = await listed(git, there.made, there.head)
+    return { kind: 'paths', paths: list.toString('utf8').split('\0').filter(Boolean) }
+  } catch (failure) {
+    if (failure instanceof GitFailure) return gitProblem(failure, `list the files of ${known.path}`)
+    throw failure
+  }
+}
+
+/** The listing itself, entries ended by NUL. */
+async function listed(git: Git, made: Made, head: Head, signal?: AbortSignal): Promise<Buffer> {
+  const view = await View.open(git, made)
+  const { stdout } = await view.at(head.commit ?? made.base, () =>
+    view.run({
+      args: ['ls-files', '-z', '--cached', '--others', '--exclude-standard'],
+      maxBytes: listBytes,
+      timeoutMs: 120_000,
+      ...(signal ? { signal } : {}),
+    }),
+  )
+  return stdout
+}
+
 /** Hashes tracked files, untracked files that are not ignored, and `extra`. Absent files are simply not in it. */
 export async function treeHash(
   git: Git,
@@ -38,20 +68,8 @@ export async function treeHash(
     const there = await findWorktree(git, known)
     if (there === null) return problem('gone', `The worktree ${known.path} is no longer there.`)
     const { made, head } = there
-    const view = await View.open(git, made)
-    const listed = await view.at(head.commit ?? made.base, () =>
-      view.run({
-        args: ['ls-files', '-z', '--cached', '--others', '--exclude-standard'],
-        maxBytes: listBytes,
-        timeoutMs: 120_000,
-        ...(request.signal ? { signal: request.signal } : {}),
-      }),
-    )
     const paths = new Set(
-      listed.stdout
-        .toString('latin1')
-        .split('\0')
-        .filter((path) => path !== ''),
+      (await listed(git, made, head, request.signal)).toString('latin1').split('\0').filter(Boolean),
     )
     for (const path of request.extra ?? []) paths.add(Buffer.from(path).toString('latin1'))
     return await hashAll(made.path, [...paths].sort(), request)

@@ -8,7 +8,7 @@ import type { Verdict } from '../core/events'
 import { changedFiles, fileAtBase, status } from '../git/review'
 import type { Git } from '../git/git'
 import type { Problem as GitProblem } from '../git/repository'
-import { treeHash } from '../git/treeHash'
+import { listFiles } from '../git/treeHash'
 import type { KnownWorktree } from '../git/view'
 import { baseEnvironmentNames, pickEnvironment } from '../process/environment'
 import { runCommand } from '../process/runCommand'
@@ -85,11 +85,12 @@ function worldOf({ git, environment }: VerifyParts, known: KnownWorktree): World
         environment: pickEnvironment(environment, baseEnvironmentNames),
         ...(signal === undefined ? {} : { signal }),
       }),
-    treeHash: async (paths) => told(await treeHash(git, known, { extra: paths })).hash,
-    changedFiles: async () =>
-      told(await changedFiles(git, known)).files.flatMap(({ path, from }) =>
-        from === undefined ? [path] : [from, path],
-      ),
+    files: async () => told(await listFiles(git, known)).paths,
+    changedFiles: async () => {
+      const { files, cut } = told(await changedFiles(git, known))
+      if (cut) throw new Error('more files changed than can be listed')
+      return files.flatMap(({ path, from }) => (from === undefined ? [path] : [from, path]))
+    },
     committed: async () => {
       const { commits, uncommitted } = told(await status(git, known))
       return { commits, uncommitted }
