@@ -76,6 +76,22 @@ export const checkSchemas = {
   }),
 } as const
 
+/** Each kind in a sentence, for editors and pickers. */
+export const checkMeanings: Readonly<Record<CheckKind, string>> = {
+  file_exists: 'A regular file stands at this path.',
+  file_contains: 'The file contains this text, or matches this regular expression (JavaScript).',
+  json_schema_ok: 'The JSON at this place satisfies a schema, or is an object with these keys.',
+  count_at_least: 'The list or object at this place has at least n different entries.',
+  count_at_most: 'The list or object at this place has at most n entries.',
+  file_unchanged: 'The file is as in the base commit.',
+  only_changed: 'No file was changed that none of these globs matches.',
+  sha256: 'The file has this SHA-256.',
+  command: 'The command, run in the worktree without a shell after the child has ended, exits with 0.',
+  test_report: 'The JUnit XML report shows no failure, no error, and at least n tests that ran.',
+  git_committed: 'There is a commit beyond the base, and nothing is left uncommitted.',
+  url_ok: 'The address, on this machine or of an allowed host, answers with success or with this status.',
+}
+
 export type CheckKind = keyof typeof checkSchemas
 export const checkKinds = Object.keys(checkSchemas) as CheckKind[]
 export type CheckOf<K extends CheckKind> = z.infer<(typeof checkSchemas)[K]>
