@@ -51,6 +51,12 @@ export async function hashInside(root: string, path: string, limit: number): Pro
   })
 }
 
+/** A relative path whose every part is a name: what git lists, and nothing that leads upwards. */
+export const isPlainPath = (path: string): boolean =>
+  !isAbsolute(path) &&
+  !path.includes('\0') &&
+  !path.split('/').some((part) => part === '' || part === '.' || part === '..')
+
 const isExecutable = (facts: Stats): boolean => (facts.mode & 0o100) !== 0
 
 async function withFile<T>(
@@ -58,10 +64,7 @@ async function withFile<T>(
   path: string,
   act: (handle: FileHandle, facts: Stats) => Promise<T>,
 ): Promise<T | Exclude<Opened, { kind: 'file' }>> {
-  const parts = path.split('/')
-  if (isAbsolute(path) || path.includes('\0') || parts.some((part) => part === '' || part === '.' || part === '..')) {
-    return { kind: 'refused', reason: 'not a path inside the worktree' }
-  }
+  if (!isPlainPath(path)) return { kind: 'refused', reason: 'not a path inside the worktree' }
   const full = join(root, path)
   let handle: FileHandle
   try {

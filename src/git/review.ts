@@ -1,7 +1,7 @@
 // What a child changed, against the base it was given: how many commits, which files, how many lines, and the content of
 // both sides. Read only, through our own view, bounded in bytes and entries, and honest about what was cut.
 import { type Git, GitFailure } from './git'
-import { openInside } from './insideTree'
+import { isPlainPath, openInside } from './insideTree'
 import { unchangedLargeFiles } from './largeFiles'
 import { gitProblem, type Problem, problem } from './repository'
 import { type Head, findWorktree, type KnownWorktree, type Made, View } from './view'
@@ -362,6 +362,7 @@ export async function fileAt(
   path: string,
 ): Promise<FileContent | Problem> {
   if (!/^[0-9a-f]{40,64}$/.test(commit)) return problem('bad-base', 'A file is read at a full commit hash only.')
+  if (!isPlainPath(path)) return nothing
   return through(git, known, `read ${path}`, async (view, made) => {
     const listed = await view.run({ args: ['ls-tree', '-z', '-l', '--full-tree', commit, '--', path], cwd: made.path })
     const entry = /^(\d+) (\w+) ([0-9a-f]+) +(\d+|-)\t(.*)$/s.exec(
@@ -397,6 +398,7 @@ export async function diffFile(
   known: KnownWorktree,
   path: string,
 ): Promise<{ kind: 'diff'; text: string; cut: boolean } | Problem> {
+  if (!isPlainPath(path)) return { kind: 'diff', text: '', cut: false }
   return through(git, known, `compare ${path}`, async (view, made, commit) => {
     const { stdout, cut } = await view.at(commit, () =>
       view.run({
@@ -455,4 +457,26 @@ export function overlaps(changes: ReadonlyMap<string, readonly ChangedFile[]>): 
   return new Map(
     [...byPath].filter(([, children]) => children.size > 1).map(([path, children]) => [path, [...children]]),
   )
+}
+
+/**
+ * How far a branch has moved on since a child's base was taken from it: commits on the branch that are not in the base.
+ * `rewritten` when the base is no longer part of the branch at all; null when there is no such branch.
+ */
+export async function baseMoved(
+  git: Git,
+  known: KnownWorktree,
+  branch: string,
+): Promise<{ kind: 'moved'; commits: number; rewritten: boolean } | null | Problem> {
+  return through(git, known, `compare ${branch} with the base`, async (view, made) => {
+    const tip = await git.run({
+      cwd: made.commonDir,
+      args: ['rev-parse', '--verify', '--quiet', '--end-of-options', `refs/heads/${branch}^{commit}`],
+      environment: { GIT_DIR: made.commonDir },
+      exits: [1, 128],
+    })
+    if (tip.exitCode !== 0) return null
+    const since = await commitsSince(view, made.base, tip.stdout.toString('utf8').trimEnd())
+    return { kind: 'moved', commits: since.count, rewritten: since.problem !== null }
+  })
 }

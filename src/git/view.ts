@@ -61,12 +61,13 @@ const viewFolder = (git: Git, path: string): string =>
  * Makes the view of a worktree that git has just added, before any agent has seen it, and remembers the worktree as ours.
  * The index is copied, so that the first status need not read every file.
  */
-export async function makeView(git: Git, made: Made, settings: readonly Setting[]): Promise<void> {
+export async function makeView(git: Git, made: Made, settings: readonly Setting[], commit: string): Promise<void> {
   const folder = viewFolder(git, made.path)
+  git.remembered.delete(folder)
   await rm(folder, { recursive: true, force: true })
   await writeViewFiles(folder, made, settings)
   await copyFile(join(made.gitDir, 'index'), join(folder, 'index'))
-  await writeFile(join(folder, 'HEAD'), `${made.base}\n`, { mode: 0o600 })
+  await writeFile(join(folder, 'HEAD'), `${commit}\n`, { mode: 0o600 })
   await writeFile(join(folder, 'made.json'), JSON.stringify(made), { mode: 0o600 })
 }
 

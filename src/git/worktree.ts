@@ -6,6 +6,7 @@ import { homedir } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { atLeast, type Git, GitFailure } from './git'
+import { exists } from './insideTree'
 import { rootName, shortId, slug } from './names'
 import { programsFingerprint, readSettings, withoutRepositoryPrograms } from './programs'
 import {
@@ -185,6 +186,7 @@ async function finish(
   branch: string,
   settings: Awaited<ReturnType<typeof readSettings>>,
   programsOff: boolean,
+  expected: string = base.commit,
 ): Promise<Worktree> {
   const path = await realpath(place.path)
   const gitDir = await gitDirOf(path)
@@ -203,11 +205,11 @@ async function finish(
     filters: settings.some(({ key }) => /^filter\..+\.(clean|smudge|process)$/.test(key)),
   }
   const head = await readHead(git, made)
-  if (head?.commit !== base.commit || head.ref !== `refs/heads/${branch}`) {
+  if (head?.commit !== expected || head.ref !== `refs/heads/${branch}`) {
     throw new GitFailure('failed', 'worktree', 'The new worktree is not at the commit that was asked for.')
   }
   await writeMarker(made)
-  await makeView(git, made, settings)
+  await makeView(git, made, settings, expected)
   if (place.note) notes.push(place.note)
   if (programsOff && repository.programs !== null) {
     notes.push({
@@ -454,6 +456,66 @@ async function whyAddFailed(
     `git could not make the worktree ${path}. Nothing of it was left behind; the diagnostic has git's answer.`,
     failure.stderr || failure.message,
   )
+}
+
+/**
+ * Puts a worktree whose folder was deleted back at its path, on its own branch as that stands now; what was not committed
+ * stays lost. Refuses when something is at the path, when git says it was moved, or when the branch is gone or in use.
+ */
+export async function restoreWorktree(
+  git: Git,
+  repository: Repository,
+  known: KnownWorktree,
+): Promise<Worktree | Problem> {
+  try {
+    return await git.write(repository.commonDir, async () => {
+      const state = (await reconcile(git, repository.commonDir, [known])).get(known.childId)
+      if (state?.kind !== 'missing' && state?.kind !== 'absent') {
+        return problem('not-ours', `There is no missing worktree at ${known.path} to put back.`)
+      }
+      const entry = (await listWorktrees(git, repository.commonDir)).find(({ path }) => path === known.path)
+      if (entry !== undefined && entry.branch !== `refs/heads/${known.branch}`) {
+        const was = entry.branch?.replace(/^refs\/heads\//, '') ?? entry.head ?? 'an unknown commit'
+        return problem(
+          'not-ours',
+          `The missing worktree ${known.path} was at ${was}, not on ${known.branch}. Put it back by hand: git worktree repair, or git worktree add.`,
+        )
+      }
+      if (await exists(known.path)) return problem('not-ours', `Something else is at ${known.path} now.`)
+      const tip = await revision(git, repository, `refs/heads/${known.branch}`)
+      if (tip === null) {
+        return problem(
+          'gone',
+          `The branch ${known.branch} no longer exists, so there is nothing to put back. Start a new child.`,
+        )
+      }
+      const settings = await readSettings(git, repository.topLevel)
+      const config = withoutRepositoryPrograms(settings)
+      await clearEntry(repository, known.path)
+      await makeFolders(dirname(known.path))
+      await mkdir(known.path, { mode: 0o700 })
+      try {
+        await git.run({
+          cwd: repository.topLevel,
+          args: ['worktree', 'add', '--no-guess-remote', '--', known.path, known.branch],
+          config,
+          network: repository.notes.some(({ code }) => code === 'partial'),
+          timeoutMs: 600_000,
+        })
+        const request = { repository, childId: known.childId, title: '' }
+        const place = { path: known.path, leaf: basename(known.path), note: null }
+        const base = { kind: 'base' as const, commit: known.base, label: known.base.slice(0, 10) }
+        return await finish(git, request, base, place, known.branch, settings, config.length > 0, tip)
+      } catch (failure) {
+        await clearAway(git, repository, known.path, null, known.base)
+        if (!(failure instanceof GitFailure)) throw failure
+        return await whyAddFailed(git, repository, known.path, failure, settings)
+      }
+    })
+  } catch (failure) {
+    if (failure instanceof GitFailure) return gitProblem(failure, `put the worktree ${known.path} back`)
+    throw failure
+  }
 }
 
 export interface ListedWorktree {

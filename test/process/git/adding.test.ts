@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { discard } from '../../../src/git/discard'
 import { slug } from '../../../src/git/names'
-import { status } from '../../../src/git/review'
-import { reconcile } from '../../../src/git/worktree'
+import { baseMoved, status } from '../../../src/git/review'
+import { reconcile, restoreWorktree } from '../../../src/git/worktree'
 import { Bench, mainSnapshot } from './bench'
 
 let bench: Bench
@@ -299,6 +299,44 @@ describe('a worktree over time', () => {
         .match(/^worktree .*$/gm)
         ?.sort(),
     ).toEqual([`worktree ${root}`, `worktree ${again.path}`, `worktree ${foreign}`].sort())
+  })
+
+  it('deleted by hand is put back where it was, with everything that was committed', async () => {
+    const root = bench.repository()
+    const worktree = await bench.add(join(root, 'src'))
+    bench.commit(worktree.path, { 'a.txt': 'work\n' })
+    const repository = await bench.inspect(join(root, 'src'))
+    expect(await restoreWorktree(bench.git, repository, worktree)).toMatchObject({ code: 'not-ours' })
+    rmSync(worktree.path, { recursive: true })
+    expect(await restoreWorktree(bench.git, repository, worktree)).toMatchObject({
+      kind: 'worktree',
+      path: worktree.path,
+      cwd: worktree.cwd,
+      base: worktree.base,
+    })
+    expect(readFileSync(join(worktree.path, 'a.txt'), 'utf8')).toBe('work\n')
+    expect(await status(bench.git, worktree)).toMatchObject({ commits: 1, dirty: false, problems: [] })
+    rmSync(worktree.path, { recursive: true })
+    bench.sh(root, 'worktree', 'prune')
+    expect(await restoreWorktree(bench.git, repository, worktree)).toMatchObject({ kind: 'worktree' })
+    rmSync(worktree.path, { recursive: true })
+    bench.sh(root, 'worktree', 'prune')
+    bench.sh(root, 'branch', '-D', worktree.branch)
+    expect(await restoreWorktree(bench.git, repository, worktree)).toMatchObject({ code: 'gone' })
+    expect(existsSync(worktree.path)).toBe(false)
+  })
+
+  it('is told how far the branch it started from has moved on', async () => {
+    const root = bench.repository()
+    const worktree = await bench.add(root)
+    expect(await baseMoved(bench.git, worktree, 'main')).toEqual({ kind: 'moved', commits: 0, rewritten: false })
+    bench.commit(root, { 'a.txt': 'on' })
+    expect(await baseMoved(bench.git, worktree, 'main')).toEqual({ kind: 'moved', commits: 1, rewritten: false })
+    bench.sh(root, 'checkout', '-q', '--orphan', 'anew')
+    bench.commit(root, {})
+    bench.sh(root, 'branch', '-M', 'anew', 'main')
+    expect(await baseMoved(bench.git, worktree, 'main')).toMatchObject({ rewritten: true })
+    expect(await baseMoved(bench.git, worktree, 'no-such')).toBeNull()
   })
 
   it('removed by git itself counts as discarded', async () => {

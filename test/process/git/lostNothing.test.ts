@@ -160,12 +160,15 @@ function mustBeNamed(root: string, worktree: Worktree): { files: string[]; stage
   const at = worktree.path
   const sh = (...args: string[]) => bench.sh(at, ...args)
   const inHead = new Map<string, string>()
-  let head = worktree.base
-  try {
-    head = sh('rev-parse', '--verify', '-q', 'HEAD^{commit}')
-  } catch {
-    // An orphan branch without a commit: everything is compared with the base.
+  const resolve = (name: string): string | null => {
+    try {
+      return sh('rev-parse', '--verify', '-q', `${name}^{commit}`)
+    } catch {
+      return null
+    }
   }
+  // On an orphan branch without a commit, what our own branch holds is kept, or named as a commit.
+  const head = resolve('HEAD') ?? resolve(`refs/heads/${worktree.branch}`) ?? worktree.base
   for (const line of sh('ls-tree', '-r', '-z', '--full-tree', head).split('\0')) {
     const match = /^(\d+) \w+ ([0-9a-f]+)\t(.*)$/s.exec(line)
     if (match) inHead.set(match[3] ?? '', `${match[1]} ${match[2]}`)
@@ -199,13 +202,7 @@ function mustBeNamed(root: string, worktree: Worktree): { files: string[]; stage
     .filter((line) => !line.endsWith(` refs/heads/${worktree.branch}`))
     .map((line) => line.slice(0, line.indexOf(' ')))
   const exclude = [...others, bench.sh(root, 'rev-parse', 'HEAD')].map((commit) => `^${commit}`)
-  const own = ['HEAD', worktree.branch].filter((name) => {
-    try {
-      return sh('rev-parse', '--verify', '-q', `${name}^{commit}`) !== ''
-    } catch {
-      return false
-    }
-  })
+  const own = ['HEAD', worktree.branch].filter((name) => resolve(name) !== null)
   const logs = own.flatMap((name) => {
     try {
       return sh('reflog', 'show', '--format=%H', name).split('\n')
