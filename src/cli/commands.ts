@@ -231,7 +231,7 @@ export async function act(command: string, { open, out, words, flags }: Invocati
 export async function agents({ open, out }: Invocation): Promise<number> {
   return await withStore(await open('command'), async (coxswain) => {
     const found = await coxswain.agents()
-    const rows = found.map(({ id, label, found: here, version, path, abilities, notes, install }) => ({
+    const rows = found.map(({ id, label, found: here, version, path, abilities, notes }) => ({
       row: {
         id,
         found: here,
@@ -242,7 +242,7 @@ export async function agents({ open, out }: Invocation): Promise<number> {
         resume: abilities.resume,
         approvals: abilities.approvals,
         cost: abilities.cost,
-        notes: here ? notes : [...notes, install].filter((note) => note !== ''),
+        notes,
       },
       text: here
         ? `${id.padEnd(14)} ${label} ${version ?? ''}  steer: ${abilities.steerMode}, receipts: ${abilities.receipt}, resume: ${abilities.resume ? 'yes' : 'no'}${notes.length === 0 ? '' : `  (${notes.join('; ')})`}`

@@ -59,8 +59,9 @@ export interface EndCause {
   readonly kind: CauseKind
   readonly reason?: string
 }
-/** The agent's own way to end, tried before SIGTERM; afterMs later the ladder goes on. */
+/** The agent's own way to end, tried before SIGTERM: first `waitMs` alone, then the rest; afterMs later the ladder goes on. */
 export interface SoftEnd {
+  readonly waitMs?: number
   readonly signal?: SoftSignal
   readonly closeInput?: boolean
   readonly afterMs: number
@@ -205,5 +206,6 @@ const softSignals: readonly SoftSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGU
 export function isSoftEnd(value: unknown): value is SoftEnd {
   if (!isObject(value) || !isCount(value['afterMs'])) return false
   if (value['signal'] !== undefined && !softSignals.some((signal) => signal === value['signal'])) return false
+  if (value['waitMs'] !== undefined && !isCount(value['waitMs'])) return false
   return value['closeInput'] === undefined || typeof value['closeInput'] === 'boolean'
 }

@@ -1,4 +1,5 @@
 // Which agents are on this machine and what each can do in the version at hand; and the recipe of one, fixed at dispatch.
+import { delimiter, join } from 'node:path'
 import type { Abilities, Agent } from '../agents/agent'
 import type { Bundled } from '../agents/demo'
 import { agentIds, resolveAgent, type AgentsSettings } from '../agents/registry'
@@ -93,10 +94,13 @@ export async function recipeOf(
   const resolution = resolveAgent(agentId, from.agents, from.bundled)
   if (!resolution.ok) return problem(resolution.refusal)
   const { agent, recipe } = resolution
-  if (request.allowed_tools !== undefined)
-    return problem(
-      `${agent.label} cannot be held to a list of tools, so allowed_tools is refused. Leave it out, or choose another agent.`,
-    )
+  if (request.allowed_tools !== undefined) {
+    const why =
+      agent.toolsProblem === undefined
+        ? `${agent.label} cannot be held to a list of tools`
+        : agent.toolsProblem(request.allowed_tools)
+    if (why !== null) return problem(`${why}. Leave allowed_tools out, change it, or choose another agent.`)
+  }
   const found = await probe(agent, from.environment)
   if ('message' in found) return found
   return {
@@ -106,6 +110,7 @@ export async function recipeOf(
     abilities: found.abilities,
     ...(found.version === undefined ? {} : { version: found.version }),
     ...(found.executable === undefined ? {} : { executable: found.executable }),
+    ...(request.allowed_tools === undefined ? {} : { allowedTools: request.allowed_tools }),
     ...(request.model === undefined ? {} : { model: request.model }),
     ...(request.effort === undefined ? {} : { effort: request.effort }),
   }
@@ -128,7 +133,10 @@ async function probe(agent: Agent, environment: Environment): Promise<Probed | P
     const reading = read('')
     return { abilities: abilitiesOf(reading.abilities), notes: reading.notes ?? [] }
   }
-  const found = await findProgram(programs, environment['PATH'])
+  // Last the folder that a project's tests install agents into, when they name it.
+  const own = environment['COXSWAIN_AGENTS_DIR']
+  const path = [environment['PATH'], own === undefined ? undefined : join(own, agent.id, 'node_modules', '.bin')]
+  const found = await findProgram(programs, path.filter((folder) => folder !== undefined).join(delimiter))
   if (found.path === undefined) {
     const places = found.looked.slice(0, 4).join(', ')
     const more = found.looked.length > 4 ? ` and ${found.looked.length - 4} more places` : ''

@@ -1,7 +1,7 @@
 // One child, supervised: its log, its transcript, its present attempt. Every wish and every outside event is queued here,
 // one at a time, appended, reduced, then acted on. It never restarts an agent by itself.
-import { randomBytes, randomUUID } from 'node:crypto'
-import { join } from 'node:path'
+import { randomUUID } from 'node:crypto'
+import { dirname } from 'node:path'
 import type { Conversation } from '../agents/agent'
 import { currentAttempt, isLive, openRequests, type Attempt, type Child, type EndCause } from '../core/child'
 import {
@@ -18,35 +18,28 @@ import {
 import type { Actor, Answer, Fact } from '../core/events'
 import { hear, type Heard } from '../core/hear'
 import { plainLine } from '../core/plainText'
-import { firstPrompt, resumePrompt } from '../core/prompt'
 import type { Outgoing } from '../core/signals'
 import { activityOf, type EntryBody } from '../core/transcript'
-import { attachKeeper, readAgent, readKeeper, readLaunch } from '../process/attachKeeper'
-import { endOrphan } from '../process/endOrphan'
-import { baseEnvironmentNames } from '../process/environment'
-import { LinkLostError, type KeeperLink } from '../process/keeperLink'
-import { LaunchError, launchDefaults, type ExitRecord, type Launch } from '../process/launch'
+import { describeVerdict } from '../core/verdict'
+import { LinkLostError } from '../process/keeperLink'
+import { LaunchError, type ExitRecord } from '../process/launch'
 import type { RawLine } from '../process/lines'
 import { stderrTail } from '../process/stderrTail'
-import { AppendFile } from '../record/appendFile'
-import { createWhole, writeWhole } from '../record/atomicWrite'
+import { createWhole } from '../record/atomicWrite'
 import type { ChildLog } from '../record/childLog'
-import { LineFile } from '../record/lineFile'
-import { makeFolder, type AttemptPaths, type ChildPaths } from '../record/paths'
+import { makeFolder, type ChildPaths } from '../record/paths'
 import type { NewEntry, TranscriptFile } from '../record/transcriptFile'
+import { Past, prepareAttempt, rejoin, StartProblem, Talk, type Plan } from './attempt'
+import { answerInWords, exitInWords, limitInWords, notice } from './attemptWords'
+import { findAttempt, type FoundAttempt } from './findAttempt'
 import { resultOf } from './results'
 import type { Tools } from './tools'
 
 /** After its report an agent that exits by itself gets this long before the ladder. */
 const exitGraceMs = 10_000
+/** A keeper that does not answer is asked again after this. */
+const silentRetryMs = 5_000
 const coxswain = { kind: 'coxswain' } as const satisfies Actor
-
-interface Talk {
-  readonly attempt: number
-  readonly conversation: Conversation
-  readonly link: KeeperLink
-  readonly paths: AttemptPaths
-}
 
 export interface ChildRunEvents {
   /** The fold, the activity or the transcript changed. */
@@ -107,11 +100,12 @@ export class ChildRun {
   withdrawSteer(steerId: string, by: Actor): Promise<Refused | null> {
     return this.enqueue(async () => {
       const steer = this.child.steers.find((s) => s.id === steerId)
-      const takeBack =
-        steer?.state === 'sent' ? this.talk?.conversation.withdrawSteer?.bind(this.talk.conversation) : undefined
-      const refused = decideWithdrawSteer(this.child, steerId, takeBack !== undefined)
+      const { talk } = this
+      const conversation = steer?.state === 'sent' ? talk?.conversation : undefined
+      const refused = decideWithdrawSteer(this.child, steerId, conversation?.withdrawSteer !== undefined)
       if (refused !== null) return refused
-      if (takeBack !== undefined) await this.send(takeBack(steerId), `withdraw-${steerId}`)
+      if (conversation?.withdrawSteer !== undefined)
+        await talk?.send(conversation.withdrawSteer(steerId), `withdraw-${steerId}`)
       await this.append([{ type: 'steerWithdrawn', steerId, by }], true)
       return null
     })
@@ -222,113 +216,36 @@ export class ChildRun {
   }
 
   private async launch(plan: Plan): Promise<void> {
-    const paths = this.paths.attempt(plan.attempt)
+    const { folder } = this.paths.attempt(plan.attempt)
     try {
-      const { conversation, launch, prompt } = await this.prepare(plan, paths)
-      await this.enqueue(async () => this.write([{ kind: 'turn', reason: plan.reason, prompt }]))
-      if (!this.tools.isOwner()) throw new LinkLostError('fenced')
-      const link = await this.tools.startKeeper(paths.folder, launch, conversation.launch.env)
+      const { conversation, launch, prompt } = await prepareAttempt(this.child, plan, this.tools)
+      await this.enqueue(() => this.write([{ kind: 'turn', reason: plan.reason, prompt }]))
+      if (!this.tools.isOwner()) return
+      const link = await this.tools.startKeeper(folder, launch, conversation.launch.env)
       await this.enqueue(async () => {
         await this.append([{ type: 'launched', attempt: plan.attempt, keeper: link.keeper, agent: link.agent }], true)
-        this.take({ attempt: plan.attempt, conversation, link, paths })
-        if (conversation.launch.input === 'prompt') {
-          await link.write(prompt, 'prompt')
-          await link.closeInput()
-        }
-        await this.send(conversation.opening, 'opening')
-        const request = currentAttempt(this.child)?.endRequest
-        if (request !== null && request !== undefined) this.later(() => this.endAttempt(request.cause, request.reason))
+        const talk = new Talk(plan.attempt, conversation, link, this.paths.attempt(plan.attempt))
+        this.take(talk)
+        await talk.open(prompt)
+        this.endIfAsked()
       })
     } catch (error) {
-      if (error instanceof LinkLostError) return
+      if (error instanceof LinkLostError || error instanceof DisposedError) return
       const known = error instanceof LaunchError || error instanceof StartProblem
       if (!known) this.tools.log('error', 'launch failed', { childId: this.child.id, stack: stackOf(error) })
-      const tail = (await stderrTail(paths.folder).catch(() => [])).join('\n')
+      const tail = (await stderrTail(folder).catch(() => [])).join('\n')
       await this.enqueue(() => this.failStart(messageOf(error), plan.attempt, tail))
     }
   }
 
-  private async prepare(
-    plan: Plan,
-    paths: AttemptPaths,
-  ): Promise<{ conversation: Conversation; launch: Launch; prompt: string }> {
-    const { child, tools } = this
-    const { worktree } = child
-    if (worktree === null) throw new StartProblem('It has no worktree.')
-    makeFolder(paths.folder)
-    makeFolder(paths.control)
-    const steers = child.steers.filter((steer) => plan.carried.includes(steer.id))
-    const contract = await tools.contractPrompt(child)
-    const prompt =
-      plan.reason === 'first'
-        ? firstPrompt(child.task, worktree, contract.text, steers, tools.attended())
-        : resumePrompt(plan.message, steers)
-    const conversation = this.converse(
-      plan.attempt,
-      plan.sessionId,
-      plan.reason !== 'first',
-      prompt,
-      contract.outputSchema,
-    )
-    const { launch } = conversation
-    for (const [path, content] of Object.entries(launch.files)) await writeWhole(path, content)
-    if (launch.files[paths.prompt] === undefined) await writeWhole(paths.prompt, prompt)
-    const { limits } = child.task
-    return {
-      conversation,
-      prompt,
-      launch: {
-        v: 1,
-        childId: child.id,
-        attempt: plan.attempt,
-        marker: `${child.id}.${plan.attempt}.${randomBytes(16).toString('hex')}`,
-        file: launch.file,
-        args: launch.args,
-        cwd: worktree.cwd,
-        environmentNames: [...new Set([...baseEnvironmentNames, ...Object.keys(launch.env), ...launch.inherit])],
-        secretNames: launch.secrets,
-        input: launch.input === 'closed' ? 'closed' : 'open',
-        wallLimitMs: limits.wallMs,
-        graceMs: limits.stopGraceMs,
-        rawCapBytes: launchDefaults.rawCapBytes,
-        segmentBytes: launchDefaults.segmentBytes,
-        stderrCapBytes: launchDefaults.stderrCapBytes,
-        afterWindowCloses: limits.afterWindowCloses,
-        exitLeaseMs: launchDefaults.exitLeaseMs,
-      },
+  /** A wish to end that came while the process was being started or nobody followed it. */
+  private endIfAsked(): void {
+    const attempt = currentAttempt(this.child)
+    if (attempt?.calledOff === true) this.later(() => this.endAttempt('stop', this.child.stopRequest?.reason ?? ''))
+    else if (attempt?.endRequest) {
+      const { cause, reason } = attempt.endRequest
+      this.later(() => this.endAttempt(cause, reason))
     }
-  }
-
-  private converse(
-    attempt: number,
-    sessionId: string,
-    resume: boolean,
-    prompt: string,
-    outputSchema: unknown,
-  ): Conversation {
-    const { child, tools } = this
-    const agent = tools.agentOf(child.task.recipe)
-    if ('kind' in agent && agent.kind === 'problem') throw new StartProblem(agent.message)
-    const { recipe } = child.task
-    const paths = this.paths.attempt(attempt)
-    return (agent as Exclude<typeof agent, { kind: 'problem' }>).converse({
-      childId: child.id,
-      attempt,
-      sessionId,
-      resume,
-      prompt,
-      cwd: child.worktree?.cwd ?? '',
-      promptFile: paths.prompt,
-      controlDir: paths.control,
-      autonomy: recipe.autonomy,
-      abilities: recipe.abilities,
-      attended: tools.attended(),
-      ...(recipe.model === undefined ? {} : { model: recipe.model }),
-      ...(recipe.effort === undefined ? {} : { effort: recipe.effort }),
-      ...(recipe.allowedTools === undefined ? {} : { allowedTools: recipe.allowedTools }),
-      ...(recipe.executable === undefined ? {} : { executable: recipe.executable }),
-      ...(outputSchema === undefined ? {} : { outputSchema }),
-    })
   }
 
   /** From here on this process follows the attempt. */
@@ -381,79 +298,25 @@ export class ChildRun {
   }
 
   private async reattach(attempt: Attempt): Promise<void> {
-    const paths = this.paths.attempt(attempt.n)
-    const found = await attachKeeper({
-      attemptDir: paths.folder,
-      epoch: this.tools.epoch,
-      createExclusively: createWhole,
-    })
-    const conversation = (): Conversation =>
-      this.converse(attempt.n, attempt.sessionId, attempt.reason !== 'first', '', undefined)
+    const found = await findAttempt(this.child, attempt, this.tools)
     switch (found.kind) {
-      case 'live': {
-        await this.enqueue(async () => {
-          if (currentAttempt(this.child)?.launchedAt === null)
-            await this.append(
-              [{ type: 'launched', attempt: attempt.n, keeper: found.link.keeper, agent: found.link.agent }],
-              true,
-            )
-          await this.tell('info', 'Attached again to the running agent.')
-          this.take({ attempt: attempt.n, conversation: conversation(), link: found.link, paths })
-          await this.handOver()
-          const request = currentAttempt(this.child)?.endRequest
-          if (request !== null && request !== undefined)
-            this.later(() => this.endAttempt(request.cause, request.reason))
-          else if (currentAttempt(this.child)?.closing === true) this.afterReport()
-        })
+      case 'live':
+        await this.followAgain(attempt, found)
         return
-      }
-      case 'ended': {
-        const talk = conversation()
+      case 'ended':
         if (found.exit.launchError !== undefined) {
           const { message } = found.exit.launchError
-          await this.enqueue(() => this.failStart(message, attempt.n, ''))
+          await this.enqueue(() => this.failStart(message, attempt.n))
         } else {
-          await this.enqueue(async () => {
-            if (currentAttempt(this.child)?.launchedAt === null) await this.launchedUnseen(attempt)
-          })
-          await found.readLines(async (lines) => void (await this.enqueue(() => this.hearRaw(talk, attempt.n, lines))))
-          await this.enqueue(() => this.recordExit(talk, attempt.n, found.exit))
+          const conversation = await this.hearAll(attempt, found)
+          await this.enqueue(() => this.recordExit(conversation, attempt.n, found.exit))
         }
-        await found.acknowledgeExit()
+        await found.acknowledge()
         return
-      }
-      case 'keeperLost': {
-        const launch = await readLaunch(paths.folder)
-        const talk = conversation()
-        await this.enqueue(async () => {
-          if (currentAttempt(this.child)?.launchedAt === null && found.agent !== undefined)
-            await this.launchedUnseen(attempt)
-        })
-        await found.readLines(async (lines) => void (await this.enqueue(() => this.hearRaw(talk, attempt.n, lines))))
-        const end =
-          launch === undefined
-            ? undefined
-            : await endOrphan({
-                attemptDir: paths.folder,
-                marker: launch.marker,
-                agent: found.agent ?? attempt.agent ?? undefined,
-                graceMs: this.child.task.limits.stopGraceMs,
-              })
-        const ended =
-          end === undefined || end.ended.length === 0 ? '' : ` ${end.ended.length} leftover processes were ended.`
-        const unproven =
-          end?.unproven === undefined
-            ? ''
-            : ` A process with its pid ${end.unproven.pid} runs that cannot be proven to be ours; it was left alone.`
-        await this.enqueue(() =>
-          this.ended([
-            {
-              type: 'vanished',
-              attempt: attempt.n,
-              detail: `Its keeper is gone without a record of the end.${ended}${unproven}`,
-            },
-          ]),
-        )
+      case 'vanished': {
+        await this.hearAll(attempt, found)
+        const detail = await found.endRest()
+        await this.enqueue(() => this.ended([{ type: 'vanished', attempt: attempt.n, detail }]))
         return
       }
       case 'neverStarted':
@@ -466,22 +329,43 @@ export class ChildRun {
         return
       case 'silent':
         await this.enqueue(() => this.tell('warning', 'Its keeper runs but does not answer; trying again.'))
-        this.afterMs(5_000, () => this.reattach(attempt))
+        this.afterMs(silentRetryMs, () => this.reattach(attempt))
         return
-      case 'refused':
+      case 'foreign':
         await this.enqueue(() =>
-          this.tell('warning', `Its keeper belongs to another window or version: ${found.detail}`),
+          this.tell('warning', `Its keeper belongs to another window or version: ${found.words}`),
         )
         return
     }
   }
 
-  /** The agent ran although nobody saw its start: taken from the keeper's own records. */
-  private async launchedUnseen(attempt: Attempt): Promise<void> {
-    const { folder } = this.paths.attempt(attempt.n)
-    const [keeper, agent] = await Promise.all([readKeeper(folder), readAgent(folder)])
-    if (keeper !== undefined && agent !== undefined)
-      await this.append([{ type: 'launched', attempt: attempt.n, keeper, agent }], true)
+  private async followAgain(attempt: Attempt, { link }: FoundAttempt & { kind: 'live' }): Promise<void> {
+    const paths = this.paths.attempt(attempt.n)
+    const conversation = await rejoin(this.child, attempt, this.tools)
+    const past = await Past.of(paths.folder)
+    await this.enqueue(async () => {
+      if (attempt.launchedAt === null)
+        await this.append([{ type: 'launched', attempt: attempt.n, keeper: link.keeper, agent: link.agent }], true)
+      await this.tell('info', 'Attached again to the running agent.')
+      this.take(new Talk(attempt.n, conversation, link, paths, past))
+      await this.handOver()
+      this.endIfAsked()
+      if (attempt.closing) this.afterReport()
+    })
+  }
+
+  /** Tells everything an attempt said before its end that was not told yet. */
+  private async hearAll(attempt: Attempt, found: FoundAttempt & { kind: 'ended' | 'vanished' }): Promise<Conversation> {
+    const conversation = await rejoin(this.child, attempt, this.tools)
+    const past = await Past.of(this.paths.attempt(attempt.n).folder)
+    await this.enqueue(async () => {
+      if (attempt.launchedAt === null && found.ran !== undefined)
+        await this.append([{ type: 'launched', attempt: attempt.n, ...found.ran }], true)
+    })
+    await found.readLines(async (lines) => {
+      await this.enqueue(() => this.hearRaw(conversation, attempt.n, lines, past))
+    })
+    return conversation
   }
 
   private async giveUpRetry(): Promise<void> {
@@ -495,8 +379,8 @@ export class ChildRun {
 
   private async hearLines(talk: Talk, lines: readonly RawLine[]): Promise<void> {
     if (this.talk !== talk) return
-    const effects = await this.hearRaw(talk.conversation, talk.attempt, lines)
-    for (const frames of effects.replies) await this.send(frames.frames, frames.id)
+    const effects = await this.hearRaw(talk.conversation, talk.attempt, lines, talk.past)
+    for (const { frames, id } of effects.replies) await talk.send(frames, id)
     if (effects.ready) await this.handOver()
     for (const requestId of effects.asked) await this.onAsked(requestId)
     if (effects.reported) this.afterReport()
@@ -505,12 +389,18 @@ export class ChildRun {
   }
 
   /** Folds lines into facts and entries; what was told before an attach is not told again. */
-  private async hearRaw(conversation: Conversation, attempt: number, lines: readonly RawLine[]): Promise<Effects> {
+  private async hearRaw(
+    conversation: Conversation,
+    attempt: number,
+    lines: readonly RawLine[],
+    past: Past,
+  ): Promise<Effects> {
     const effects: Effects = { replies: [], ready: false, asked: [], reported: false, used: false }
     const told = { ...this.transcript.cursor(attempt) }
     const entries: NewEntry[] = []
     const at = this.tools.now().toISOString()
     for (const line of lines) {
+      past.before(line, conversation)
       const cursor = { source: line.source, end: line.end }
       const heard = this.hearLine(conversation, attempt, line)
       const factsAreNew = line.end > this.child.cursor[line.source]
@@ -560,42 +450,19 @@ export class ChildRun {
   }
 
   private async deliverAnswer(requestId: string, answer: Answer): Promise<void> {
-    const talk = this.talk
-    if (talk === undefined) return
-    const frames = talk.conversation.answer?.(requestId, answer) ?? []
-    await this.send(frames, `answer-${requestId}`)
-    if (openRequests(this.child).length === 0) await talk.link.resumeClock()
+    await this.talk?.answer(requestId, answer, openRequests(this.child).length === 0)
   }
 
   /** Hands waiting steers to the agent, in order, once its receiver is known to be there. */
   private async handOver(): Promise<void> {
-    const talk = this.talk
-    const attempt = currentAttempt(this.child)
-    if (talk?.conversation.steer === undefined || attempt === undefined) return
-    if (!attempt.ready || !attempt.steerable || attempt.endRequest !== null || attempt.ended !== null) return
-    for (const steer of this.child.steers) {
-      if (steer.state !== 'queued') continue
-      const frames = talk.conversation.steer.write({ id: steer.id, text: steer.text, queuedAt: steer.queuedAt })
-      if (!(await this.send(frames, `steer-${steer.id}`))) return
-      await this.append([{ type: 'steerSent', steerId: steer.id, attempt: attempt.n }], false, [
-        { kind: 'receipt', steerId: steer.id, state: 'sent' },
+    const { talk } = this
+    if (talk === undefined) return
+    for (let next = talk.nextSteer(this.child); next !== undefined; next = talk.nextSteer(this.child)) {
+      if (!(await talk.send(next.frames, `steer-${next.id}`))) return
+      await this.append([{ type: 'steerSent', steerId: next.id, attempt: talk.attempt }], false, [
+        { kind: 'receipt', steerId: next.id, state: 'sent' },
       ])
     }
-  }
-
-  /** Writes frames to the agent, each exactly once per attempt however often it is asked. False: not taken. */
-  private async send(frames: readonly Outgoing[], id: string): Promise<boolean> {
-    const talk = this.talk
-    if (talk === undefined) return false
-    for (const [i, frame] of frames.entries()) {
-      if (frame.to === 'stdin') {
-        const result = await talk.link.write(frame.text, `${id}-${i}`)
-        if (result.taken !== true) return false
-      } else if (!(await appendOnce(join(talk.paths.control, frame.name), frame.line))) {
-        return false
-      }
-    }
-    return true
   }
 
   /** The agent has reported: with nothing waiting, its end is brought about. */
@@ -649,26 +516,8 @@ export class ChildRun {
     this.later(() => this.endAttempt(cause, reason))
   }
 
-  /** The agent's own soft way, then the keeper's ladder. Pending questions are answered "cancelled". */
   private async endAttempt(cause: EndCause, reason: string): Promise<void> {
-    const talk = this.talk
-    if (talk === undefined) return
-    const { conversation } = talk
-    const { softEnd } = conversation
-    const soft =
-      softEnd === undefined
-        ? undefined
-        : { afterMs: softEnd.waitMs, ...(softEnd.signal === undefined ? {} : { signal: softEnd.signal }) }
-    try {
-      await talk.link.requestEnd({ kind: cause, reason }, soft)
-    } catch (error) {
-      if (error instanceof LinkLostError) return
-      throw error
-    }
-    if (conversation.answer !== undefined)
-      for (const request of openRequests(this.child))
-        await this.send(conversation.answer(request.id, { kind: 'cancelled' }), `answer-${request.id}`)
-    if (softEnd !== undefined) await this.send(softEnd.write(), 'soft-end')
+    await this.talk?.end(cause, reason, this.child)
   }
 
   private async onExit(talk: Talk, exit: ExitRecord): Promise<void> {
@@ -748,9 +597,7 @@ export class ChildRun {
     await this.enqueue(async () => {
       if (!this.child.verifying) return
       const { verdict, retryMessage } = outcome
-      await this.append([{ type: 'verified', verdict }], true, [
-        { kind: 'verdict', words: verdictInWords(verdict.status, verdict.checks) },
-      ])
+      await this.append([{ type: 'verified', verdict }], true, [{ kind: 'verdict', words: describeVerdict(verdict) }])
       if (this.child.retrying) {
         const plan = await this.plan('retry', this.child.round, retryMessage)
         this.detached(() => this.launch(plan))
@@ -769,7 +616,7 @@ export class ChildRun {
       const treeHash = child.worktree === null || child.discarded ? null : await this.tools.treeHash(child)
       const result = resultOf(child, state === undefined || 'kind' in state ? null : state, treeHash)
       const path = this.paths.result(child.round)
-      makeFolder(join(path, '..'))
+      makeFolder(dirname(path))
       await createWhole(path, `${JSON.stringify(result)}\n`)
       await this.enqueue(() =>
         this.append([{ type: 'completionSent', completionId: `${child.id}.${child.round}`, round: child.round }], true),
@@ -873,14 +720,6 @@ export class ChildRun {
   }
 }
 
-interface Plan {
-  readonly attempt: number
-  readonly carried: readonly string[]
-  readonly reason: 'first' | 'resume' | 'retry'
-  readonly message: string | null
-  readonly sessionId: string
-}
-
 interface Effects {
   readonly replies: { frames: readonly Outgoing[]; id: string }[]
   ready: boolean
@@ -894,78 +733,7 @@ class DisposedError extends Error {
   override readonly name = 'DisposedError'
 }
 
-/** A start that cannot be, in words for a person. */
-class StartProblem extends Error {
-  override readonly name = 'StartProblem'
-}
-
 const newSessionId = (): string => randomUUID()
-
-/** One line of a control file, unless it is there already: its writer may have died between writing and recording. */
-async function appendOnce(path: string, line: string): Promise<boolean> {
-  let known = false
-  await new LineFile(path).readNew((existing) => {
-    known = existing === line
-    return !known
-  })
-  if (known) return true
-  try {
-    const file = await AppendFile.open(path)
-    try {
-      await file.append([line], false)
-    } finally {
-      await file.close()
-    }
-    return true
-  } catch {
-    return false
-  }
-}
-
-function notice(text: string): Heard {
-  return {
-    facts: [],
-    entries: [{ kind: 'notice', level: 'warning', text }],
-    replies: [],
-    ready: false,
-    reported: false,
-    sync: false,
-  }
-}
-
-function answerInWords(answer: Answer): string {
-  switch (answer.kind) {
-    case 'text':
-      return answer.text
-    case 'allow':
-      return answer.scope === 'once' ? 'allowed once' : 'allowed for this child'
-    case 'deny':
-      return `denied: ${answer.message}`
-    case 'cancelled':
-      return 'cancelled'
-  }
-}
-
-function exitInWords(exit: ExitRecord): string {
-  const how = exit.signal === null ? `with code ${exit.code ?? 'unknown'}` : `by ${exit.signal}`
-  const cut = exit.drained ? '' : ' Its last output may be missing.'
-  const swept = exit.killedSweep.length === 0 ? '' : ` ${exit.killedSweep.length} processes it left behind were ended.`
-  const left =
-    exit.survivors.length === 0
-      ? ''
-      : ` ${exit.survivors.length} processes could not be ended: ${exit.survivors.map((p) => p.pid).join(', ')}.`
-  return `Process ended ${how}.${cut}${swept}${left}`
-}
-
-function limitInWords(cause: 'timeout' | 'lease', child: Child): string {
-  if (cause === 'lease') return 'no window was open for longer than reloadLeaseSeconds'
-  return `it ran longer than childTimeoutSeconds = ${(child.task.limits.wallMs ?? 0) / 1000}`
-}
-
-function verdictInWords(status: string, checks: readonly { result: string }[]): string {
-  const passed = checks.filter((check) => check.result === 'PASS').length
-  return checks.length === 0 ? status : `${status}: ${passed} of ${checks.length} checks passed`
-}
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 const stackOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))

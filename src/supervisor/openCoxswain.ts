@@ -11,7 +11,7 @@ import type { Recipe } from '../core/events'
 import { discard } from '../git/discard'
 import { Git } from '../git/git'
 import { inspectRepository, type Problem as GitProblem, type Repository } from '../git/repository'
-import { status } from '../git/review'
+import { fileAtBase, status } from '../git/review'
 import { treeHash } from '../git/treeHash'
 import { addWorktree } from '../git/worktree'
 import { identityOf, isRunning } from '../process/identity'
@@ -401,6 +401,17 @@ class OpenStore implements Coxswain {
           write: writeWhole,
           epoch: lease.epoch,
         })
+      },
+      projectRules: async (child, names) => {
+        const place = known(child)
+        if (place === undefined) return []
+        const rules: { path: string; text: string }[] = []
+        for (const path of names) {
+          const file = await fileAtBase(git, place, path)
+          if (file.kind === 'content' && file.content !== null && !file.binary)
+            rules.push({ path, text: file.content.toString('utf8') })
+        }
+        return rules
       },
       contractPrompt: (child) => promptPart(paths, child),
       verify: (child) =>

@@ -42,6 +42,11 @@ export interface Tools {
   childExists(id: string): boolean
   /** `env`: variables the conversation sets, beside those of `environment` that the launch names. */
   startKeeper(attemptDir: string, launch: Launch, env: Readonly<Record<string, string>>): Promise<KeeperLink>
+  /** The files of these names as they are at the child's base; those that are not there are left out. */
+  projectRules(
+    child: Child,
+    names: readonly string[],
+  ): Promise<readonly { readonly path: string; readonly text: string }[]>
   /** The contract's part of the first prompt; empty without a contract. Rejects when the stored contract was changed. */
   contractPrompt(child: Child): Promise<{ text: string; outputSchema: unknown }>
   verify(child: Child): Promise<{ verdict: Verdict; retryMessage: string | null }>

@@ -395,6 +395,10 @@ class Keeper {
   async #askSoftly(agent: StartedAgent): Promise<void> {
     const soft = this.#soft ?? this.launch.politeSignal
     if (soft === undefined) return
+    if ('waitMs' in soft && soft.waitMs !== undefined) {
+      await this.#until(() => this.#exit !== undefined || this.#hurry, soft.waitMs)
+      if (this.#exit !== undefined) return
+    }
     if ('closeInput' in soft && soft.closeInput === true) {
       this.#step('closeInput')
       this.#input?.closeInput()

@@ -1,0 +1,241 @@
+// One attempt: what it is started with, and the talk with its running process. It carries frames to the agent and the
+// agent's end to its keeper; what follows from what is heard is decided by the child's run.
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import type { Conversation } from '../agents/agent'
+import { currentAttempt, openRequests, totalUsage, type Attempt, type Child, type EndCause } from '../core/child'
+import type { Answer } from '../core/events'
+import { firstPrompt, resumePrompt } from '../core/prompt'
+import type { Outgoing } from '../core/signals'
+import { baseEnvironmentNames } from '../process/environment'
+import { readInputJournal, type JournaledFrame } from '../process/inputJournal'
+import { LinkLostError, type KeeperLink } from '../process/keeperLink'
+import { launchDefaults, type Launch, type SoftEnd } from '../process/launch'
+import type { RawLine } from '../process/lines'
+import { AppendFile } from '../record/appendFile'
+import { writeWhole } from '../record/atomicWrite'
+import { LineFile } from '../record/lineFile'
+import { makeFolder, type AttemptPaths } from '../record/paths'
+import type { Tools } from './tools'
+
+/** What the log says of an attempt that is about to start. */
+export interface Plan {
+  readonly attempt: number
+  /** Ids of the steers that ride in its first turn. */
+  readonly carried: readonly string[]
+  readonly reason: 'first' | 'resume' | 'retry'
+  readonly message: string | null
+  readonly sessionId: string
+}
+
+export interface Prepared {
+  readonly conversation: Conversation
+  readonly launch: Launch
+  readonly prompt: string
+}
+
+/** A start that cannot be, in words for a person. */
+export class StartProblem extends Error {
+  override readonly name = 'StartProblem'
+}
+
+/** Makes the attempt's private folders and files and says how to start it. Throws a StartProblem. */
+export async function prepareAttempt(child: Child, plan: Plan, tools: Tools): Promise<Prepared> {
+  const { worktree } = child
+  if (worktree === null) throw new StartProblem('It has no worktree.')
+  const paths = tools.paths.child(child.id).attempt(plan.attempt)
+  makeFolder(paths.folder)
+  makeFolder(paths.control)
+  const steers = child.steers.filter((steer) => plan.carried.includes(steer.id))
+  const contract = await tools.contractPrompt(child)
+  const prompt =
+    plan.reason === 'first'
+      ? firstPrompt(child.task, worktree, contract.text, steers, tools.attended())
+      : resumePrompt(plan.message, steers)
+  const conversation = await converse(child, plan, prompt, tools, contract.outputSchema)
+  const { launch } = conversation
+  for (const [path, content] of Object.entries({ [paths.prompt]: prompt, ...launch.files }))
+    await writeWhole(path, content)
+  const { limits } = child.task
+  return {
+    conversation,
+    prompt,
+    launch: {
+      v: 1,
+      childId: child.id,
+      attempt: plan.attempt,
+      marker: `${child.id}.${plan.attempt}.${randomBytes(16).toString('hex')}`,
+      file: launch.file,
+      args: launch.args,
+      cwd: worktree.cwd,
+      environmentNames: [...new Set([...baseEnvironmentNames, ...Object.keys(launch.env), ...launch.inherit])],
+      secretNames: launch.secrets,
+      input: launch.input === 'closed' ? 'closed' : 'open',
+      wallLimitMs: limits.wallMs,
+      graceMs: limits.stopGraceMs,
+      rawCapBytes: launchDefaults.rawCapBytes,
+      segmentBytes: launchDefaults.segmentBytes,
+      stderrCapBytes: launchDefaults.stderrCapBytes,
+      afterWindowCloses: limits.afterWindowCloses,
+      exitLeaseMs: launchDefaults.exitLeaseMs,
+    },
+  }
+}
+
+/** The conversation of an attempt whose process another supervisor started: it is about to hear the past again. */
+export async function rejoin(child: Child, attempt: Attempt, tools: Tools): Promise<Conversation> {
+  const { n, reason, sessionId, message } = attempt
+  return await converse(child, { attempt: n, carried: [], reason, sessionId, message }, '', tools, undefined)
+}
+
+async function converse(
+  child: Child,
+  plan: Plan,
+  prompt: string,
+  tools: Tools,
+  outputSchema: unknown,
+): Promise<Conversation> {
+  const { recipe } = child.task
+  const agent = tools.agentOf(recipe)
+  if ('message' in agent) throw new StartProblem(agent.message)
+  const paths = tools.paths.child(child.id).attempt(plan.attempt)
+  const rules = agent.projectRules === undefined ? [] : await tools.projectRules(child, agent.projectRules)
+  const { costUsd } = totalUsage(child)
+  return agent.converse({
+    childId: child.id,
+    attempt: plan.attempt,
+    sessionId: plan.sessionId,
+    resume: plan.reason !== 'first',
+    prompt,
+    cwd: child.worktree?.cwd ?? '',
+    promptFile: paths.prompt,
+    controlDir: paths.control,
+    autonomy: recipe.autonomy,
+    abilities: recipe.abilities,
+    attended: tools.attended(),
+    ...(rules.length === 0 ? {} : { projectRules: rules }),
+    ...(costUsd === null ? {} : { sessionCostUsd: costUsd }),
+    ...(recipe.model === undefined ? {} : { model: recipe.model }),
+    ...(recipe.effort === undefined ? {} : { effort: recipe.effort }),
+    ...(recipe.allowedTools === undefined ? {} : { allowedTools: recipe.allowedTools }),
+    ...(recipe.executable === undefined ? {} : { executable: recipe.executable }),
+    ...(outputSchema === undefined ? {} : { outputSchema }),
+  })
+}
+
+/** What a conversation was told earlier, put in again between the lines it hears again. */
+export class Past {
+  private constructor(private readonly frames: JournaledFrame[]) {}
+
+  static async of(attemptDir: string): Promise<Past> {
+    return new Past(await readInputJournal(attemptDir))
+  }
+
+  static readonly none = new Past([])
+
+  /** Call before the line is read. */
+  before(line: RawLine, conversation: Conversation): void {
+    for (
+      let frame = this.frames[0];
+      frame !== undefined && frame.after[line.source] <= line.offset;
+      frame = this.frames[0]
+    ) {
+      this.frames.shift()
+      conversation.wrote?.(frame.text)
+    }
+  }
+}
+
+/** The hold on a running agent. */
+export class Talk {
+  constructor(
+    readonly attempt: number,
+    readonly conversation: Conversation,
+    readonly link: KeeperLink,
+    private readonly paths: AttemptPaths,
+    readonly past: Past = Past.none,
+  ) {}
+
+  /** The prompt on stdin where the agent reads it there, and the frames that open the talk. */
+  async open(prompt: string): Promise<void> {
+    if (this.conversation.launch.input === 'prompt') {
+      await this.link.write(prompt, 'prompt')
+      await this.link.closeInput()
+    }
+    await this.send(this.conversation.opening, 'opening')
+  }
+
+  /** Writes frames to the agent, each exactly once per attempt however often it is asked. False: not taken. */
+  async send(frames: readonly Outgoing[], id: string): Promise<boolean> {
+    for (const [i, frame] of frames.entries()) {
+      if (frame.to === 'stdin') {
+        const result = await this.link.write(frame.text, `${id}-${i}`)
+        if (result.taken !== true) return false
+      } else if (!(await appendOnce(join(this.paths.control, frame.name), frame.line))) {
+        return false
+      }
+    }
+    return true
+  }
+
+  /** The next steer to hand over, if the agent's receiver is known to be there. */
+  nextSteer(child: Child): { readonly id: string; readonly frames: readonly Outgoing[] } | undefined {
+    const attempt = currentAttempt(child)
+    const { steer } = this.conversation
+    if (steer === undefined || attempt === undefined || attempt.n !== this.attempt) return undefined
+    if (!attempt.ready || !attempt.steerable || attempt.endRequest !== null || attempt.ended !== null) return undefined
+    const next = child.steers.find(({ state }) => state === 'queued')
+    if (next === undefined) return undefined
+    return { id: next.id, frames: steer.write({ id: next.id, text: next.text, queuedAt: next.queuedAt }) }
+  }
+
+  async answer(requestId: string, answer: Answer, nothingElseOpen: boolean): Promise<void> {
+    await this.send(this.conversation.answer?.(requestId, answer) ?? [], `answer-${requestId}`)
+    if (nothingElseOpen) await this.link.resumeClock()
+  }
+
+  /** The agent's own soft way, then the keeper's ladder. Pending questions are answered "cancelled". */
+  async end(cause: EndCause, reason: string, child: Child): Promise<void> {
+    const { conversation } = this
+    try {
+      await this.link.requestEnd({ kind: cause, reason }, softEndOf(conversation))
+    } catch (error) {
+      if (error instanceof LinkLostError) return
+      throw error
+    }
+    if (conversation.answer !== undefined)
+      for (const request of openRequests(child))
+        await this.send(conversation.answer(request.id, { kind: 'cancelled' }), `answer-${request.id}`)
+    if (conversation.softEnd !== undefined) await this.send(conversation.softEnd.write(), 'soft-end')
+  }
+}
+
+/** How long after the soft way's own signal the ladder goes on (milliseconds). */
+const afterSignalMs = 1_000
+
+function softEndOf({ softEnd }: Conversation): SoftEnd | undefined {
+  if (softEnd === undefined) return undefined
+  const { waitMs, signal } = softEnd
+  return signal === undefined ? { afterMs: waitMs } : { waitMs, signal, afterMs: afterSignalMs }
+}
+
+/** One line of a control file, unless it is there already: its writer may have died between writing and recording. */
+async function appendOnce(path: string, line: string): Promise<boolean> {
+  let known = false
+  await new LineFile(path).readNew((existing) => {
+    known = existing === line
+    return !known
+  })
+  if (known) return true
+  try {
+    const file = await AppendFile.open(path)
+    try {
+      await file.append([line], false)
+    } finally {
+      await file.close()
+    }
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,46 @@
+// What Coxswain itself says about an attempt, in words for people.
+import type { Child } from '../core/child'
+import type { Answer } from '../core/events'
+import type { Heard } from '../core/hear'
+import type { ExitRecord } from '../process/launch'
+
+export function notice(text: string): Heard {
+  return {
+    facts: [],
+    entries: [{ kind: 'notice', level: 'warning', text }],
+    replies: [],
+    ready: false,
+    reported: false,
+    sync: false,
+  }
+}
+
+export function answerInWords(answer: Answer): string {
+  switch (answer.kind) {
+    case 'text':
+      return answer.text
+    case 'allow':
+      return answer.scope === 'once' ? 'allowed once' : 'allowed for this child'
+    case 'deny':
+      return `denied: ${answer.message}`
+    case 'cancelled':
+      return 'cancelled'
+  }
+}
+
+export function exitInWords(exit: ExitRecord): string {
+  const how = exit.signal === null ? `with code ${exit.code ?? 'unknown'}` : `by ${exit.signal}`
+  const cut = exit.drained ? '' : ' Its last output may be missing.'
+  const swept = exit.killedSweep.length === 0 ? '' : ` ${processes(exit.killedSweep.length)} it left behind were ended.`
+  const alive = exit.survivors.map((survivor) => survivor.pid).join(', ')
+  const left = alive === '' ? '' : ` ${processes(exit.survivors.length)} could not be ended: ${alive}.`
+  return `Process ended ${how}.${cut}${swept}${left}`
+}
+
+/** A limit that the keeper kept while nobody else was there names its setting. */
+export function limitInWords(cause: 'timeout' | 'lease', child: Child): string {
+  if (cause === 'lease') return 'no window was open for longer than reloadLeaseSeconds'
+  return `it ran longer than childTimeoutSeconds = ${(child.task.limits.wallMs ?? 0) / 1000}`
+}
+
+const processes = (count: number): string => (count === 1 ? '1 process' : `${count} processes`)
