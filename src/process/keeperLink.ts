@@ -106,7 +106,10 @@ export class KeeperLink {
   readonly agent: ProcessIdentity
   /** Sequence number of the last stdin frame when this host attached. */
   readonly lastSeq: number
-  /** Resolves after every line before the end was taken by `follow`. Rejects with LinkLostError, or what `follow` threw. */
+  /**
+   * Resolves after every line before the end was taken by `follow`; exit.json may follow a moment later. Rejects with
+   * LinkLostError, or what `follow` threw.
+   */
   readonly ended: Promise<ExitRecord>
   /** The keeper cannot write to disk; it goes on trying and the agent waits. Called at most once a second. */
   onTrouble: ((detail: string) => void) | undefined

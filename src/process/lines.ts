@@ -32,6 +32,8 @@ export type RawLine =
 
 export const defaultMaxLineBytes = 16 * 1024 * 1024
 const headBytes = 512
+/** A long line is decoded in pieces of this size as it comes, so that its end does not stop the loop. */
+const pieceBytes = 1024 * 1024
 const newline = 0x0a
 
 /**
@@ -45,7 +47,11 @@ export class LineSplitter {
   readonly #headBytes: number
   #lineStart: number
   #at: number
-  #parts: Uint8Array[] = []
+  /** The line so far: decoded pieces, then bytes that are still to be decoded. */
+  #text = ''
+  #head: Buffer | undefined
+  #parts: Buffer[] = []
+  #undecodedBytes = 0
   #partBytes = 0
   #skipping: 'overLong' | 'gap' | undefined
   #gapBytes = 0
@@ -59,19 +65,24 @@ export class LineSplitter {
   }
 
   /** Takes the next bytes. It keeps views of `chunk` until the line is whole, so the caller must not reuse it. */
-  push(chunk: Uint8Array): RawLine[] {
+  push(chunk: Buffer): RawLine[] {
     const lines: RawLine[] = []
+    const base = this.#at
     let from = 0
-    while (from < chunk.length) {
-      const cut = chunk.indexOf(newline, from)
-      const to = cut === -1 ? chunk.length : cut
-      if (to > from) this.#keep(chunk.subarray(from, to))
-      this.#at += to - from
-      if (cut === -1) break
-      this.#at += 1
-      this.#close(lines, true)
+    for (let cut = chunk.indexOf(newline); cut !== -1; cut = chunk.indexOf(newline, from)) {
+      this.#at = base + cut + 1
+      if (this.#partBytes === 0 && this.#skipping === undefined && cut - from <= this.#maxLineBytes) {
+        const text = decodeLine(chunk, from, cut)
+        lines.push({ kind: 'line', source: this.#source, offset: this.#lineStart, end: this.#at, text })
+        this.#lineStart = this.#at
+      } else {
+        if (cut > from) this.#keep(chunk.subarray(from, cut))
+        this.#close(lines, true)
+      }
       from = cut + 1
     }
+    if (from < chunk.length) this.#keep(chunk.subarray(from))
+    this.#at = base + chunk.length
     return lines
   }
 
@@ -81,8 +92,7 @@ export class LineSplitter {
     if (to <= this.#at) return lines
     if (this.#skipping === 'overLong') this.#close(lines, false)
     this.#gapBytes += this.#partBytes + (to - this.#at)
-    this.#parts = []
-    this.#partBytes = 0
+    this.#forgetLine()
     this.#skipping = 'gap'
     this.#at = to
     return lines
@@ -95,7 +105,7 @@ export class LineSplitter {
     return lines
   }
 
-  #keep(bytes: Uint8Array): void {
+  #keep(bytes: Buffer): void {
     this.#partBytes += bytes.length
     if (this.#skipping === 'gap') {
       this.#gapBytes += bytes.length
@@ -104,9 +114,32 @@ export class LineSplitter {
     }
     if (this.#skipping === 'overLong') return
     this.#parts.push(bytes)
-    if (this.#partBytes <= this.#maxLineBytes) return
-    this.#parts = [Buffer.concat(this.#parts, this.#headBytes)]
-    this.#skipping = 'overLong'
+    this.#undecodedBytes += bytes.length
+    if (this.#partBytes > this.#maxLineBytes) {
+      this.#head ??= Buffer.concat(this.#parts, this.#headBytes)
+      this.#text = ''
+      this.#parts = []
+      this.#skipping = 'overLong'
+    } else if (this.#undecodedBytes >= pieceBytes) {
+      this.#decodePiece()
+    }
+  }
+
+  #decodePiece(): void {
+    const bytes = Buffer.concat(this.#parts)
+    this.#head ??= Buffer.from(bytes.subarray(0, this.#headBytes))
+    const to = wholeCharacters(bytes)
+    this.#text += decode(bytes, this.#text === '' ? markBytes(bytes, 0, to) : 0, to)
+    this.#parts = [bytes.subarray(to)]
+    this.#undecodedBytes = bytes.length - to
+  }
+
+  #forgetLine(): void {
+    this.#text = ''
+    this.#head = undefined
+    this.#parts = []
+    this.#undecodedBytes = 0
+    this.#partBytes = 0
   }
 
   #close(lines: RawLine[], terminated: boolean): void {
@@ -115,31 +148,47 @@ export class LineSplitter {
       // The newline that ended the cut line went with it.
       lines.push({ kind: 'gap', ...place, byteCount: this.#gapBytes + (terminated ? 1 : 0) })
     } else if (this.#skipping === 'overLong') {
-      lines.push({ kind: 'overLong', ...place, byteCount: this.#partBytes, head: this.#head() })
+      // The cut may fall inside a character; its replacement says nothing, so it goes.
+      const head = decodeLine(this.#head ?? Buffer.alloc(0)).replace(/\ufffd$/, '')
+      lines.push({ kind: 'overLong', ...place, byteCount: this.#partBytes, head })
     } else {
-      const text = decode(this.#parts, this.#partBytes)
+      const bytes = Buffer.concat(this.#parts)
+      const text =
+        this.#text === '' ? decodeLine(bytes) : this.#text + decode(bytes, 0, lineEnd(bytes, 0, bytes.length))
       lines.push({ kind: 'line', ...place, text, ...(terminated ? {} : { unterminated: true as const }) })
     }
-    this.#parts = []
-    this.#partBytes = 0
+    this.#forgetLine()
     this.#gapBytes = 0
     this.#skipping = undefined
     this.#lineStart = this.#at
   }
-
-  #head(): string {
-    // The cut may fall inside a character; its replacement says nothing, so it goes.
-    return decode(this.#parts, this.#headBytes).replace(/\ufffd$/, '')
-  }
 }
 
-function decode(parts: readonly Uint8Array[], byteCount: number): string {
-  const first = parts[0]
-  if (first === undefined) return ''
-  const bytes = parts.length === 1 ? Buffer.from(first.buffer, first.byteOffset, first.length) : Buffer.concat(parts)
-  let from = 0
-  let to = Math.min(bytes.length, byteCount)
-  if (to >= 3 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) from = 3
-  if (to > from && bytes[to - 1] === 0x0d) to -= 1
-  return bytes.toString('utf8', from, to)
+const decode = (bytes: Buffer, from: number, to: number): string => bytes.toString('utf8', from, to)
+
+/** A whole line: without a byte order mark at its start and a carriage return at its end. */
+function decodeLine(bytes: Buffer, start = 0, end = bytes.length): string {
+  const from = markBytes(bytes, start, end)
+  return decode(bytes, from, lineEnd(bytes, from, end))
+}
+
+/** Where the text begins, after a byte order mark. */
+function markBytes(bytes: Buffer, start: number, end: number): number {
+  const marked = bytes[start] === 0xef && end - start >= 3 && bytes[start + 1] === 0xbb && bytes[start + 2] === 0xbf
+  return marked ? start + 3 : start
+}
+
+const lineEnd = (bytes: Buffer, from: number, end: number): number =>
+  end > from && bytes[end - 1] === 0x0d ? end - 1 : end
+
+/** How many bytes can be decoded without cutting a character; a carriage return at the end waits as well. */
+function wholeCharacters(bytes: Buffer): number {
+  const end = bytes.length
+  if (bytes[end - 1] === 0x0d) return end - 1
+  for (let at = end - 1; at >= Math.max(0, end - 3); at--) {
+    const byte = bytes[at] ?? 0
+    if ((byte & 0xc0) === 0x80) continue
+    return byte >= 0xc0 ? at : end
+  }
+  return end
 }

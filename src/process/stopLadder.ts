@@ -8,6 +8,7 @@ import { findMembers, type FoundMember, type Tree } from './sweep'
 export class AgentTree {
   #known = new Map<number, string>()
   #lost = false
+  #emptyAt = -Infinity
 
   /** `leaderHeld`: the leader's number cannot have been given away (it runs, or its parent has not reaped it). */
   constructor(
@@ -15,15 +16,26 @@ export class AgentTree {
     private readonly leaderHeld: () => boolean,
   ) {}
 
-  /** The living members now. The group's number is trusted as long as some member of it was always seen alive. */
-  scan(): FoundMember[] {
+  /**
+   * The living members now. The group's number is trusted as long as some member of it was always seen alive. Once empty,
+   * a tree stays so; it is not looked for again within moments, unless `again` says so.
+   */
+  scan(again = false): FoundMember[] {
+    if (!again && performance.now() - this.#emptyAt < momentMs) return []
     const trusted = this.#groupTrusted()
     const members = findMembers(this.tree, trusted)
     if (trusted) {
       const own = members.filter((member) => member.bond === 'group' || member.bond === 'session')
       this.#known = new Map(own.map((member) => [member.pid, member.startTime]))
     }
+    if (members.length === 0) this.#emptyAt = performance.now()
     return members
+  }
+
+  /** Sends to the leader's group while the leader itself still runs; false when it does not. Needs no look around. */
+  signalGroup(signal: NodeJS.Signals): boolean {
+    const leader = this.tree.leader
+    return leader !== undefined && this.leaderHeld() && signalGroup(leader.pid, leader, signal)
   }
 
   /** Sends to the group as one, and to each member outside it. */
@@ -47,6 +59,9 @@ export class AgentTree {
     return false
   }
 }
+
+/** How long a look that found nothing is taken for the present. */
+const momentMs = 500
 
 export interface TreeEnd {
   /** Members other than the leader that were killed, or asked after they had escaped or were left over. */
@@ -78,11 +93,14 @@ export async function endTree(tree: AgentTree, options: LadderOptions): Promise<
         ended.set(`${pid} ${startTime}`, { pid, startTime, name, bond })
     }
   }
+  // The group hears it before anything is looked for, so that asking costs no scan. Leftovers are to be named first.
+  const groupAsked = !options.leftovers && tree.signalGroup('SIGTERM')
   let members = tree.scan()
-  if (members.length > 0) {
+  if (groupAsked || members.length > 0) {
     options.onStep(options.leftovers ? 'leftovers' : 'term')
     note(members, false)
-    tree.signal(members, 'SIGTERM')
+    const unasked = groupAsked ? members.filter(({ bond }) => bond !== 'group') : members
+    tree.signal(unasked, 'SIGTERM')
     // A stopped process hears SIGTERM only once it goes on.
     tree.signal(members, 'SIGCONT')
     members = await waitUntilEmpty(tree, options.graceMs, options.pause)
@@ -96,7 +114,7 @@ export async function endTree(tree: AgentTree, options: LadderOptions): Promise<
     note(members, true)
     tree.signal(members, 'SIGKILL')
     await options.pause(delay)
-    members = tree.scan()
+    members = tree.scan(true)
     // A process may fork while it is being looked for: one more look after the first that finds nothing.
     emptyScans = members.length === 0 ? emptyScans + 1 : 0
     if (emptyScans === 2 || performance.now() >= deadline) break

@@ -1,7 +1,7 @@
 // Records that lie: a pid is only followed up when everything about the process proves that it is ours.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, rename, symlink, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, rename, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
@@ -164,6 +164,30 @@ test('an identity ends with its process: a zombie is not running, and gets no si
   const sent = signalsSent()
   expect(signalProcess({ pid, startTime: row.startTime, bootId: currentBootId() }, 'SIGTERM')).toBe(false)
   expect(sent).toEqual([])
+})
+
+test('a number that passed to another process, or stems from another boot, gets no signal', async () => {
+  const { pid } = await bystander()
+  const real = identityOf(pid)
+  if (real === undefined) throw new Error('no identity')
+  const sent = signalsSent()
+  for (const other of [
+    { ...real, startTime: '1' },
+    { ...real, bootId: '00000000-0000-0000-0000-000000000000' },
+  ]) {
+    expect(isRunning(other)).toBe(false)
+    expect(signalProcess(other, 'SIGTERM')).toBe(false)
+  }
+  expect(sent).toEqual([])
+})
+
+test('a name full of parentheses and spaces does not shift the fields of a process', async () => {
+  const place = await makePlace()
+  const odd = join(place.root, 'a) R 1 (b')
+  await copyFile('/bin/sleep', odd)
+  const child = spawn(odd, ['600'], { detached: true })
+  bystanders.push(child)
+  expect(readStat(child.pid ?? 0)).toMatchObject({ name: 'a) R 1 (b', group: child.pid, parent: process.pid })
 })
 
 test('neither this process nor its group can be made to signal itself', () => {

@@ -37,15 +37,19 @@ export async function makePlace(): Promise<Place> {
   return place
 }
 
-/** Ends whatever a test left running and removes its folders. For afterEach. */
+/** Ends whatever a test left running and removes its folders. For afterEach. Throws what a keeper had not foreseen. */
 export async function clearPlaces(): Promise<void> {
+  const unforeseen: string[] = []
   for (const place of places.splice(0)) {
     const text = await readFile(attemptFiles(place.attemptDir).keeper, 'utf8').catch(() => 'null')
     const keeper = parseIdentity(JSON.parse(text))
     if (keeper !== undefined) signalProcess(keeper, 'SIGKILL')
     await endOrphan({ attemptDir: place.attemptDir, marker: place.marker, agent: undefined, graceMs: 0 })
+    unforeseen.push(await readFile(join(place.attemptDir, 'keeper.log'), 'utf8').catch(() => ''))
     await rm(place.root, { recursive: true, force: true })
   }
+  const log = unforeseen.filter((text) => text.includes('unforeseen')).join('')
+  if (log !== '') throw new Error(log)
 }
 
 export type Agent =

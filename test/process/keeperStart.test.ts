@@ -41,3 +41,20 @@ test('an agent that is asked to end dies by SIGTERM, and the first cause stands'
   expect(exit).toMatchObject({ code: null, signal: 'SIGTERM', firstCause: { kind: 'interrupt', reason: 'wrong file' } })
   expect(exit.ladder.map(({ step }) => step)).toEqual(['term'])
 })
+
+test('the end is told only after the slowest taker has taken the last line', async () => {
+  const place = await makePlace()
+  const link = await start(place, { bash: 'for i in $(seq 5000); do echo $i; done; echo last' })
+  let taken = 0
+  let release = (): void => undefined
+  const held = new Promise<void>((resolve) => (release = resolve))
+  const followed = link.follow(async (lines) => {
+    await held
+    taken += lines.length
+  })
+  await eventually(() => !isRunning(link.agent), 'the agent has ended')
+  const told = link.ended.then(() => taken)
+  release()
+  expect(await told).toBe(5001)
+  await followed
+})

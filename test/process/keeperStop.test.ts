@@ -52,7 +52,6 @@ const trees: Record<string, { agent: Agent; count: number }> = {
     agent: { bash: `${mark} nohup env -i ${sleeper(deaf)} </dev/null >/dev/null 2>&1 & echo up; sleep 600` },
     count: 2,
   },
-  'a stopped agent': { agent: { bash: `${mark} echo up; kill -STOP $$; sleep 600` }, count: 1 },
 }
 
 test.each(Object.entries(trees))('nothing survives a stop: %s', async (_, { agent, count }) => {
@@ -69,6 +68,43 @@ test.each(Object.entries(trees))('nothing survives a stop: %s', async (_, { agen
   expect(performance.now() - from).toBeLessThan(300 + 2_000)
 })
 
+const rounds = Number(process.env['COXSWAIN_TREES'] ?? 20)
+test(
+  `${rounds} trees of every kind, four at a time, leave no survivor after grace and two seconds`,
+  async () => {
+    const kinds = Object.values(trees)
+    const stopOne = async (n: number): Promise<void> => {
+      const { agent, count } = kinds[n % kinds.length] ?? { agent: { bash: '' }, count: 0 }
+      const place = await makePlace()
+      const link = await start(place, agent, { graceMs: 200 })
+      await allUp(place, count)
+      await link.requestEnd({ kind: 'stop' })
+      const { exit } = await toTheEnd(link)
+      expect({ living: await livingOf(place), survivors: exit.survivors }).toEqual({ living: [], survivors: [] })
+      const asked = exit.ladder[0]?.afterMs ?? NaN
+      expect((exit.durationMs ?? NaN) - asked).toBeLessThan(200 + 2_000)
+    }
+    let next = 0
+    const lane = async (): Promise<void> => {
+      while (next < rounds) await stopOne(next++)
+    }
+    await Promise.all([lane(), lane(), lane(), lane()])
+  },
+  60_000 + rounds * 2_000,
+)
+
+test('a stopped agent still hears that it is asked to end', async () => {
+  const place = await makePlace()
+  const link = await start(place, { bash: 'trap "echo goodbye; exit 0" TERM; echo up; kill -STOP $$; sleep 600' })
+  const heard = new Heard(link)
+  await heard.until('up')
+  await eventually(() => readStat(link.agent.pid)?.state === 'T', 'the agent has stopped')
+  await link.requestEnd({ kind: 'stop' })
+  const exit = await link.ended
+  expect(heard.texts()).toEqual(['up', 'goodbye'])
+  expect(exit.ladder.map(({ step }) => step)).toEqual(['term'])
+})
+
 test('what ignores SIGTERM is given the grace and then named as killed', async () => {
   const place = await makePlace()
   const link = await start(place, { bash: `${mark} setsid ${sleeper(deaf)} & echo up; wait` }, { graceMs: 400 })
@@ -80,6 +116,19 @@ test('what ignores SIGTERM is given the grace and then named as killed', async (
   expect((kill ?? 0) - (term ?? 0)).toBeGreaterThanOrEqual(399)
   expect(exit.killedSweep).toMatchObject([{ name: 'sleep', bond: 'marker' }])
   expect(exit.signal).toBe('SIGTERM')
+})
+
+test('the agent itself is not named among what was killed besides it', async () => {
+  const place = await makePlace()
+  const link = await start(
+    place,
+    { bash: 'trap "" TERM; echo up; while :; do read -r -t 600 x; done' },
+    { graceMs: 100 },
+  )
+  const heard = new Heard(link)
+  await heard.until('up')
+  await link.requestEnd({ kind: 'stop' })
+  expect(await link.ended).toMatchObject({ signal: 'SIGKILL', killedSweep: [], survivors: [] })
 })
 
 test('an agent that ends by itself takes what it left behind with it, by name, and is not held up by it', async () => {

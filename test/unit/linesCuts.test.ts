@@ -34,7 +34,7 @@ function mixedFixture(byteCount: number): Buffer {
   return Buffer.concat(parts)
 }
 
-function split(chunks: readonly Uint8Array[], maxLineBytes = 2_000): RawLine[] {
+function split(chunks: readonly Buffer[], maxLineBytes = 2_000): RawLine[] {
   const splitter = new LineSplitter({ source: 'stdout', maxLineBytes })
   return [...chunks.flatMap((chunk) => splitter.push(chunk)), ...splitter.finish()]
 }
@@ -94,6 +94,27 @@ test('a line over the cap is one explicit record, and the next line arrives', ()
     { kind: 'overLong', source: 'stdout', offset: 0, end: 5_001, byteCount: 5_000, head: 'y'.repeat(512) },
     { kind: 'line', source: 'stdout', offset: 5_001, end: 5_006, text: 'next' },
   ])
+})
+
+test('a line of megabytes with characters and returns at every seam is the line that was written', () => {
+  const text = `\ufeff${'aé€👍\r'.repeat(400_000)}end\r`
+  const bytes = Buffer.from(`${text}\nnext`)
+  const random = randomFrom(3)
+  const chunks: Buffer[] = []
+  for (let at = 0; at < bytes.length;) {
+    const size = 1 + Math.floor(random() * 300_000)
+    chunks.push(bytes.subarray(at, at + size))
+    at += size
+  }
+  const [line, next] = split(chunks, 64 * 1024 * 1024)
+  expect(line?.kind === 'line' && line.text === text.slice(1, -1)).toBe(true)
+  expect(next).toMatchObject({ text: 'next', offset: bytes.length - 4 })
+})
+
+test('a line that turns out too long after megabytes still shows how it began', () => {
+  const long = Buffer.alloc(5 * 1024 * 1024, 'y')
+  const [line] = split([Buffer.from('begun '), long, long], 6 * 1024 * 1024)
+  expect(line).toMatchObject({ kind: 'overLong', byteCount: 2 * long.length + 6, head: `begun ${'y'.repeat(506)}` })
 })
 
 test('a line exactly at the cap is a line', () => {

@@ -436,9 +436,9 @@ class Keeper {
       inputFlushedSeq: this.#input?.flushedSeq ?? 0,
     }
     this.#record = record
-    // A full disk: the host hears the end all the same, and the file follows once it can.
-    if (!this.#tryRecord(record)) this.#hosts?.tell({ t: 'trouble', what: 'diskWrite', detail: 'exit.json' })
+    // A host hears the end first and waits for no disk; an acknowledgement is heard only once the file was tried.
     this.#hosts?.tell({ t: 'exit', record })
+    if (!this.#tryRecord(record)) this.#hosts?.tell({ t: 'trouble', what: 'diskWrite', detail: 'exit.json' })
   }
 
   #tryRecord(record: ExitRecord): boolean {
