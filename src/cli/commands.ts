@@ -9,7 +9,7 @@ import { listAnswer, showAnswer } from '../supervisor/payloads'
 import type { ChildResult } from '../supervisor/results'
 import { knownWorktree } from '../supervisor/verifyChild'
 import type { ChildView } from '../supervisor/view'
-import type { Invocation } from './main'
+import type { Invocation } from './invocation'
 import { granted, textOf, UsageError, word } from './output'
 import { unknownChild } from '../core/decide'
 

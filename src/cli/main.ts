@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { openCoxswain, type Coxswain, type CoxswainOptions } from '../supervisor/openCoxswain'
 import { readSettings, type Settings } from '../supervisor/settings'
 import type { Caller } from '../supervisor/supervisor'
+import { flagOptions, type Flags, type Invocation } from './invocation'
 import { UsageError, type Output } from './output'
 import { agents, act, list, result, resume, show, steer, transcript } from './commands'
 import { run } from './run'
@@ -29,25 +30,6 @@ const usage = `Usage: coxswain COMMAND [options]
 
 Options: --repo DIR (default: here)  --store DIR  --agents FILE  --json`
 
-const options = {
-  repo: { type: 'string' },
-  store: { type: 'string' },
-  agents: { type: 'string' },
-  json: { type: 'boolean' },
-  help: { type: 'boolean', short: 'h' },
-  version: { type: 'boolean' },
-  task: { type: 'string' },
-  detach: { type: 'boolean' },
-  follow: { type: 'boolean' },
-  round: { type: 'string' },
-  reason: { type: 'string' },
-  force: { type: 'boolean' },
-  allow: { type: 'boolean' },
-  deny: { type: 'string' },
-} as const
-
-export type Flags = ReturnType<typeof parseArgs<{ options: typeof options; allowPositionals: true }>>['values']
-
 /** What each command takes besides the global options. */
 const allowed: Readonly<Record<string, readonly (keyof Flags)[]>> = {
   run: ['task', 'detach'],
@@ -66,14 +48,6 @@ const allowed: Readonly<Record<string, readonly (keyof Flags)[]>> = {
   supervise: [],
 }
 const everywhere: readonly (keyof Flags)[] = ['repo', 'store', 'agents', 'json', 'help', 'version']
-
-export interface Invocation {
-  readonly flags: Flags
-  readonly words: readonly string[]
-  readonly out: Output
-  /** Opens the store. A repository that cannot be used is a refusal. */
-  readonly open: (role: CoxswainOptions['role'], more?: Partial<CoxswainOptions>) => Promise<Coxswain>
-}
 
 /** The exit code. Rejects only for bugs. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -96,7 +70,7 @@ export async function main(argv: readonly string[]): Promise<number> {
 async function dispatch(argv: readonly string[], out: Output): Promise<number> {
   let parsed
   try {
-    parsed = parseArgs({ args: [...argv], options, allowPositionals: true })
+    parsed = parseArgs({ args: [...argv], options: flagOptions, allowPositionals: true })
   } catch (error) {
     throw new UsageError(
       'invalid',

@@ -8,7 +8,7 @@ import type { Coxswain } from '../supervisor/openCoxswain'
 import type { ChildResult } from '../supervisor/results'
 import { z } from 'zod'
 import { readResult, resultText, until, withStore } from './commands'
-import type { Invocation } from './main'
+import type { Invocation } from './invocation'
 import { granted, UsageError } from './output'
 
 const taskFileSchema = z.strictObject({

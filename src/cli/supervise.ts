@@ -1,6 +1,6 @@
 // The small background supervisor: owns the store until its children have ended, then goes. Started by commands that leave
 // work behind; a person has no need to call it.
-import type { Invocation } from './main'
+import type { Invocation } from './invocation'
 import { withStore } from './commands'
 
 /** With nothing live it stays this long, so that the command that brought it can still be served. */

@@ -5,7 +5,7 @@ import type { AgentSignal, Outgoing } from './signals'
 import type { Attempt, Child } from './child'
 import type { Fact } from './events'
 import { cutText, plainLine, plainText } from './plainText'
-import { asText } from './textLog'
+import { asText } from './toolInput'
 import type { EntryBody } from './transcript'
 
 /** Longer text of one entry is cut, with a count; the raw output keeps it all (UTF-16 units). */

@@ -1,6 +1,7 @@
 // The human-readable log of a child: one line per entry with its full UTC time, long text elided with a count. Pure; the
 // exact words stay in transcript.jsonl and in the raw output.
 import { plainText } from './plainText'
+import { asText } from './toolInput'
 import type { TranscriptEntry } from './transcript'
 
 const longest = 2_000
@@ -56,17 +57,4 @@ function oneLine(text: string): string {
   const cut = plain.length > longest ? plain.slice(0, longest) : plain
   const left = text.length - cut.length
   return left > longest * 3 || plain.length > longest ? `${cut}… (${left} more characters)` : cut
-}
-
-/** A tool's input as people read it: the one telling value, or compact JSON. */
-export function asText(input: unknown): string {
-  if (typeof input === 'string') return input
-  if (typeof input === 'object' && input !== null && !Array.isArray(input)) {
-    const fields = input as Record<string, unknown>
-    for (const key of ['command', 'file_path', 'path', 'pattern', 'url', 'query', 'description']) {
-      const value = fields[key]
-      if (typeof value === 'string') return value
-    }
-  }
-  return input === undefined ? '' : JSON.stringify(input)
 }

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { actorSchema } from './events'
 import { plainLine } from './plainText'
-import { asText } from './textLog'
+import { asText } from './toolInput'
 
 const entryKinds = [
   /** An attempt begins: its number, why, and the user turn it starts with. */

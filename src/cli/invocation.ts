@@ -1,0 +1,31 @@
+// What every command of the command line is given: its flags, its words, where to print, and how to open the store.
+import type { parseArgs } from 'node:util'
+import type { Coxswain, CoxswainOptions } from '../supervisor/openCoxswain'
+import type { Output } from './output'
+
+export const flagOptions = {
+  repo: { type: 'string' },
+  store: { type: 'string' },
+  agents: { type: 'string' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean' },
+  task: { type: 'string' },
+  detach: { type: 'boolean' },
+  follow: { type: 'boolean' },
+  round: { type: 'string' },
+  reason: { type: 'string' },
+  force: { type: 'boolean' },
+  allow: { type: 'boolean' },
+  deny: { type: 'string' },
+} as const
+
+export type Flags = ReturnType<typeof parseArgs<{ options: typeof flagOptions; allowPositionals: true }>>['values']
+
+export interface Invocation {
+  readonly flags: Flags
+  readonly words: readonly string[]
+  readonly out: Output
+  /** Opens the store. A repository that cannot be used is a refusal. */
+  readonly open: (role: CoxswainOptions['role'], more?: Partial<CoxswainOptions>) => Promise<Coxswain>
+}
