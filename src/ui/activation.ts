@@ -41,6 +41,13 @@ export function activateUi(context: vscode.ExtensionContext, opener: Opener): Su
     vscode.workspace.onDidGrantWorkspaceTrust(() => supervision.reconsider()),
     vscode.workspace.onDidChangeWorkspaceFolders(() => supervision.reconsider()),
     supervision.onDidChange(showState),
+    vscode.window.registerUriHandler({
+      // Shows, and never acts: a link may come from anywhere.
+      handleUri: (uri) => {
+        const id = /^\/child\/([\w-]{1,100})$/.exec(uri.path)?.[1]
+        if (id !== undefined && vscode.workspace.isTrusted) panels.show(id, { preserveFocus: false })
+      },
+    }),
     tree.treeView.onDidChangeSelection(({ selection }) => {
       const [only] = selection
       if (selection.length === 1 && only?.kind === 'child') panels.follow(only.id)

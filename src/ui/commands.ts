@@ -1,6 +1,7 @@
 // Every command of the palette, the tree and the panel's title: finds out which child is meant, then acts. A command
 // without an argument asks by name rather than guess: a keybinding may fire while another row is focused.
 import * as vscode from 'vscode'
+import { z } from 'zod'
 import { openRequests, type Child } from '../core/child'
 import { plainLine, plainText } from '../core/plainText'
 import { STEER_MAX } from '../supervisor/commands'
@@ -8,10 +9,12 @@ import type { ChildView } from '../supervisor/view'
 import type { Acts, Outcome } from './acts'
 import { askOne, askText, BACK, type Choice } from './ask'
 import { briefAgain, dispatch, type Brief } from './dispatch'
+import { exportTranscript } from './exportTranscript'
 import type { TranscriptPanels } from './panel/panels'
 import { actions, type Actions } from './present/actions'
 import { refuseSteer, roomLeft, steerPlaceholder } from './present/input'
 import { t } from './present/l10n'
+import { wholeText } from './present/panel'
 import { row } from './present/row'
 import { forNotice, forPick } from './present/safe'
 import { filters, nothingFiltered, standingOf, standings, type Standing, type TreeFilter } from './present/standing'
@@ -27,6 +30,9 @@ export interface CommandParts {
   readonly memory: vscode.Memento
   readonly log: vscode.LogOutputChannel
 }
+
+/** What VS Code hands to a command of the transcript's context menu: the row's own context, which the webview wrote. */
+const entrySchema = z.object({ n: z.number().int().nonnegative() })
 
 type Wanted = (child: Child) => boolean
 
@@ -242,6 +248,25 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
     if (known !== undefined) tree.unfold(known)
   })
   command('keepPanel', () => panels.keepActive())
+  command('openWalkthrough', async () => {
+    await vscode.commands.executeCommand('workbench.action.openWalkthrough', 'coxswain.coxswain#start', false)
+  })
+  command('copyEntry', async (context) => {
+    const n = entrySchema.safeParse(context)
+    const id = panels.activeChild()
+    const view = await opened()
+    if (!n.success || id === null || view === null) return
+    const [entry] = await view.entries(id, n.data.n, 1)
+    if (entry === undefined) return
+    const parts = (['text', 'input', 'output'] as const).map((part) => wholeText(entry, part))
+    await vscode.env.clipboard.writeText(parts.find((part) => part !== null) ?? '')
+  })
+  command('exportTranscript', async (...args) => {
+    const inPanel = panels.activeChild()
+    const given = namedBy(args).length > 0 ? args.slice(0, 1) : inPanel === null ? [] : [inPanel]
+    const [child] = await meant(given, () => true, t('Export a transcript'))
+    if (child !== undefined) await exportTranscript(child, supervision)
+  })
 
   async function present(childId: string): Promise<void> {
     panels.show(childId, { preserveFocus: false })

@@ -1,0 +1,48 @@
+// An exported transcript is a document, whatever was said in it.
+import { expect, test } from 'vitest'
+import type { TranscriptEntry } from '../../../src/core/transcript'
+import { entryMarkdown, headMarkdown } from '../../../src/ui/present/export'
+import { at, ended, steer, verdict, view } from './children'
+
+test('the head names goal, agent, state and what became of each steer', () => {
+  const done = view(
+    ended('SUCCESS', {
+      title: 'Fix [it](command:x)',
+      verdict: verdict(),
+      steers: [steer({ state: 'confirmed', evidence: { kind: 'observed' } })],
+    }),
+  )
+  expect(headMarkdown(done)).toBe(`# Fix \\[it\\]\\(command:x\\)
+
+\`\`\`text
+Fix the null check in lib/auth.py.
+\`\`\`
+
+- Agent: \`Demo agent\`
+- State: \`succeeded, verified\`
+- Checks: \`verified\`
+- Branch: \`coxswain/fix-the-null-check\`
+- Started: \`2026-03-01T12:00:00.000Z\`
+- Settled: \`2026-03-01T12:01:00.000Z\`
+
+## Steers
+
+- \`Open lib/auth.py.\`: confirmed, the model answered after it (seen in the agent’s own log)
+
+## Transcript
+
+`)
+})
+
+test('text with fences and HTML of its own stays inside its fence', () => {
+  const entry: TranscriptEntry = {
+    n: 1,
+    at: at(5),
+    attempt: 1,
+    kind: 'text',
+    text: '```js\nx\n```\n````\n<img src=x onerror=alert(1)>\x1b[31m',
+  }
+  expect(entryMarkdown(entry)).toBe(
+    '**Agent** · 2026-03-01T12:00:05.000Z\n\n`````text\n```js\nx\n```\n````\n<img src=x onerror=alert(1)>\n`````\n',
+  )
+})

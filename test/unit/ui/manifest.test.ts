@@ -1,0 +1,128 @@
+// The manifest held against the code: what VS Code offers before any of our code runs must be true afterwards.
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import type { Child } from '../../../src/core/child'
+import { facets } from '../../../src/ui/present/actions'
+import { attempt, child, ended, question } from './children'
+
+const root = path.join(import.meta.dirname, '../../..')
+const read = (file: string): string => readFileSync(path.join(root, file), 'utf8')
+interface Item {
+  command: string
+  when?: string
+  group?: string
+}
+const manifest = JSON.parse(read('package.json'))
+const { contributes, capabilities } = manifest
+const commands: { command: string; category: string; title: string }[] = contributes.commands
+const menus: Record<string, Item[]> = contributes.menus
+const words = JSON.parse(read('package.nls.json')) as Record<string, string>
+
+test('every string of the manifest is localisable, and no string is left over', () => {
+  const used = [...read('package.json').matchAll(/"%([^%"]+)%"/g)].map(([, key]) => key ?? '')
+  expect([...new Set(used)].sort()).toEqual(Object.keys(words).sort())
+})
+
+test('every command of the manifest is registered, every registered one is in the manifest', () => {
+  const registered = [...read('src/ui/commands.ts').matchAll(/^ {2}(?:command|flag)\('(\w+)'/gm)].map(
+    ([, name]) => name,
+  )
+  expect(registered.map((name) => `coxswain.${name}`).sort()).toEqual(commands.map(({ command }) => command).sort())
+  for (const { category, title } of commands) {
+    expect(category).toBe('Coxswain')
+    // Sentence case.
+    expect(words[title.slice(1, -1)]).toMatch(/^[A-Z][^A-Z]*$/)
+  }
+})
+
+test('menus, keys and welcomes name only commands that exist', () => {
+  const known = new Set(commands.map(({ command }) => command))
+  const named = [
+    ...Object.values(menus).flatMap((items) => items.map(({ command }) => command)),
+    ...[
+      ...Object.values(words)
+        .join()
+        .matchAll(/command:(coxswain\.\w+)/g),
+    ].map(([, command]) => command ?? ''),
+    ...contributes.keybindings.flatMap((key: { args: { commands: string[] } }) =>
+      key.args.commands.filter((command) => command.startsWith('coxswain.')),
+    ),
+  ]
+  expect(named.filter((command) => !known.has(command))).toEqual([])
+})
+
+test('a key in the tree selects the focused row first, so that it never acts on another', () => {
+  for (const key of contributes.keybindings) {
+    expect(key.command).toBe('runCommands')
+    expect(key.args.commands[0]).toBe('list.selectAndPreserveFocus')
+    expect(key.when).toContain("focusedView == 'coxswain.children'")
+    expect(key.when).toContain('!inputFocus')
+  }
+})
+
+test('commands that mean nothing from the palette are not offered there', () => {
+  const hidden = menus['commandPalette']?.filter(({ when }) => when === 'false').map(({ command }) => command)
+  expect(hidden?.sort()).toEqual(['coxswain.copyEntry', 'coxswain.showMore', 'coxswain.steerSelected'])
+})
+
+/** The inline actions of a row, left to right. */
+function inline(over: Partial<Child>): string {
+  const item = facets(child(over)).join(' ')
+  return (menus['view/item/context'] ?? [])
+    .filter(({ group, when }) => group?.startsWith('inline') === true && holds(when ?? '', item))
+    .sort((a, b) => (a.group ?? '').localeCompare(b.group ?? ''))
+    .map(({ command }) => command.replace('coxswain.', ''))
+    .join(' ')
+}
+function holds(when: string, item: string): boolean {
+  return when.split(' && ').every((clause) => {
+    const match = /^(!?)\(?viewItem =~ \/(.+)\/\)?$/.exec(clause)
+    return match === null || new RegExp(match[2] ?? '').test(item) !== (match[1] === '!')
+  })
+}
+
+test.each<[string, Partial<Child>, string]>([
+  ['runs', {}, 'steer pause stop'],
+  ['asks', { requests: [question()] }, 'answerNext pause stop'],
+  ['is preparing', { phase: 'PENDING', attempts: [], worktree: null }, 'steer stop'],
+  ['is paused', { phase: 'INTERRUPTED', paused: true }, 'resume stop'],
+  ['is being stopped', { phase: 'CANCEL_REQUESTED' }, ''],
+  ['is done', ended('SUCCESS'), 'resume'],
+  ['is out of sight', { phase: 'UNKNOWN', attempts: [attempt()] }, ''],
+])('the row of a child that %s has at most three actions, by state', (_what, over, shown) => {
+  expect(inline(over)).toBe(shown)
+  expect(shown.split(' ').length).toBeLessThanOrEqual(3)
+})
+
+test('an untrusted folder can set nothing, and a repository can choose no program, environment or autonomy', () => {
+  const settings = Object.assign(
+    {},
+    ...contributes.configuration.map((part: { properties: object }) => part.properties),
+  )
+  expect(capabilities.untrustedWorkspaces.supported).toBe('limited')
+  expect(capabilities.untrustedWorkspaces.restrictedConfigurations.sort()).toEqual(Object.keys(settings).sort())
+  const settableByRepository = Object.keys(settings).filter((key) => settings[key].scope !== 'machine')
+  expect(settableByRepository.sort()).toEqual(['coxswain.childTimeoutSeconds', 'coxswain.independentCompletions'])
+  for (const key of Object.keys(settings)) {
+    expect(settings[key].order, key).toBeTypeOf('number')
+    expect(settings[key].default, key).toBeDefined()
+    if (settings[key].enum !== undefined)
+      expect(settings[key].markdownEnumDescriptions, key).toHaveLength(settings[key].enum.length)
+  }
+})
+
+test('files the manifest points at exist', () => {
+  const icons = [contributes.viewsContainers.activitybar[0].icon, contributes.views.coxswain[0].icon]
+  const pages = contributes.walkthroughs.flatMap((walk: { steps: { media: { markdown: string } }[] }) =>
+    walk.steps.map(({ media }) => media.markdown),
+  )
+  expect([...icons, ...pages].filter((file: string) => !existsSync(path.join(root, file)))).toEqual([])
+})
+
+test('each state without children has its welcome with one button, and none shows before activation', () => {
+  for (const { when, contents } of contributes.viewsWelcome as { when: string; contents: string }[]) {
+    expect(when).toMatch(/^coxswain\.ready && coxswain\.state == '\w+'$/)
+    expect((words[contents.slice(1, -1)] ?? '').match(/\]\(command:/g)).toHaveLength(1)
+  }
+})
