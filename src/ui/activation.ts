@@ -10,12 +10,15 @@ import { StatusItem } from './statusBar'
 import { Supervision, type Opener } from './supervision'
 import { ChildrenTree, UnreadMarks } from './tree/childrenTree'
 
-/** @param opener opens the supervisor of a folder, at most once per window */
-export function activateUi(context: vscode.ExtensionContext, opener: Opener): Supervision {
+/** @param opener makes what opens the supervisor of a folder */
+export function activateUi(
+  context: vscode.ExtensionContext,
+  opener: (log: vscode.LogOutputChannel) => Opener,
+): Supervision {
   const started = performance.now()
   useTranslator((message, args) => vscode.l10n.t(message, args ?? {}))
   const log = vscode.window.createOutputChannel('Coxswain', { log: true })
-  const supervision = new Supervision(opener, log)
+  const supervision = new Supervision(opener(log), log)
   const acts = new Acts(supervision)
   const panels = new TranscriptPanels(acts, supervision, log, context.extensionUri)
   const tree = new ChildrenTree(supervision, () => Date.now())

@@ -4,6 +4,7 @@ import * as vscode from 'vscode'
 import { z } from 'zod'
 import { openRequests, type Child } from '../core/child'
 import { plainLine, plainText } from '../core/plainText'
+import type { AgentInfo } from '../supervisor/agentsFound'
 import { STEER_MAX } from '../supervisor/commands'
 import type { ChildView } from '../supervisor/view'
 import type { Acts, Outcome } from './acts'
@@ -19,7 +20,7 @@ import { row } from './present/row'
 import { forNotice, forPick } from './present/safe'
 import { filters, nothingFiltered, standingOf, standings, type Standing, type TreeFilter } from './present/standing'
 import { steerModeWords, titleOf } from './present/words'
-import type { AgentFound, Supervision } from './supervision'
+import type { Supervision } from './supervision'
 import { groupTitle, type ChildrenTree, type TreeNode } from './tree/childrenTree'
 
 export interface CommandParts {
@@ -181,7 +182,7 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
       return
     }
     const { coxswain } = now
-    const agent = await askOne<AgentFound>({
+    const agent = await askOne<AgentInfo>({
       title: t('Agents on this machine'),
       placeholder: t('Enter opens the settings of an agent, or says how to get it'),
       items: coxswain.agents().then((found) => found.map(agentReport)),
@@ -510,7 +511,7 @@ function childChoice(view: ChildView): Choice<ChildView> {
   }
 }
 
-function agentReport(agent: AgentFound): Choice<AgentFound> {
+function agentReport(agent: AgentInfo): Choice<AgentInfo> {
   return {
     value: agent,
     label: forPick(agent.label),

@@ -4,13 +4,14 @@ import * as vscode from 'vscode'
 import { z } from 'zod'
 import { autonomySchema, type Autonomy } from '../core/events'
 import { plainLine } from '../core/plainText'
+import type { AgentInfo } from '../supervisor/agentsFound'
 import { GOAL_MAX, isRefusal, type TaskRequest } from '../supervisor/commands'
 import { askOne, askText, BACK, type Choice } from './ask'
 import { refuseGoal, roomLeft } from './present/input'
 import { t } from './present/l10n'
 import { forNotice, forPick } from './present/safe'
 import { steerModeBrief } from './present/words'
-import type { AgentFound, Coxswain, Supervision } from './supervision'
+import type { Coxswain, Supervision } from './supervision'
 
 const rememberedSchema = z.object({
   agent: z.string().nullable().catch(null),
@@ -179,7 +180,7 @@ async function ask(coxswain: Coxswain, remembered: Remembered, brief: Brief): Pr
   }
 }
 
-function agentChoices(found: readonly AgentFound[]): Choice<string | null>[] {
+function agentChoices(found: readonly AgentInfo[]): Choice<string | null>[] {
   const here = found.filter((agent) => agent.found)
   const choices: Choice<string | null>[] = here.map((agent) => ({
     value: agent.id,
@@ -187,9 +188,9 @@ function agentChoices(found: readonly AgentFound[]): Choice<string | null>[] {
     description: forPick([agent.id === agent.label ? '' : agent.id, agent.version ?? ''].filter(Boolean).join(' · ')),
     detail: forPick(
       [
-        t('takes steers {when}', { when: steerModeBrief(agent.steerMode) }),
-        agent.resume ? t('pauses and resumes') : t('cannot be resumed'),
-        ...(agent.approvals ? [t('asks for approvals')] : []),
+        t('takes steers {when}', { when: steerModeBrief(agent.abilities.steerMode) }),
+        agent.abilities.resume ? t('pauses and resumes') : t('cannot be resumed'),
+        ...(agent.abilities.approvals ? [t('asks for approvals')] : []),
       ].join(' · '),
       300,
     ),

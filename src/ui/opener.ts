@@ -1,10 +1,13 @@
-// Opens the supervisor of this window's folder with the editor's settings. The supervisor's code is loaded here and not at
-// activation, so that a window that never uses it pays nothing.
+// Opens the real supervisor for this window: settings from VS Code, the built files beside the extension, a person at
+// hand. The supervisor's rooms are loaded here and only when first opened, so that activation stays quick.
+import * as path from 'node:path'
 import * as vscode from 'vscode'
-import type { AgentInfo } from '../supervisor/agentsFound'
+import type { Problem } from '../git/repository'
+import type { Settings } from '../supervisor/settings'
+import { t } from './present/l10n'
 import type { ClosedWhy, Opened, Opener } from './supervision'
-import type { AgentFound } from './supervision'
 
+/** One field per setting that the supervisor acts on; each is `coxswain.NAME`. */
 const settingNames = [
   'maxChildrenPerParent',
   'maxChildrenTotal',
@@ -15,50 +18,35 @@ const settingNames = [
   'reloadLeaseSeconds',
   'worktreeRoot',
   'autonomy',
-  'defaultAgent',
   'agents',
   'nodePath',
-] as const
+] as const satisfies readonly (keyof Settings)[]
 
-/** Which welcome fits why a repository cannot be used. */
-const whys: Readonly<Record<string, ClosedWhy>> = {
-  'no-git': 'noGit',
-  'old-git': 'noGit',
-  'not-a-repository': 'noRepository',
-  'no-commits': 'noCommit',
-}
-
-export function makeOpener(context: vscode.ExtensionContext): Opener {
-  const dist = vscode.Uri.joinPath(context.extensionUri, 'dist').fsPath
-  const { version } = context.extension.packageJSON as { version: string }
+export function realOpener(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Opener {
   const environment = process.env
   return {
     hasChildren: async (folder) => {
+      if (process.platform === 'win32') return false
       const { hasChildren } = await import('../supervisor/openCoxswain')
-      return await hasChildren(folder, environment)
+      return hasChildren(folder, environment)
     },
     open: async (folder): Promise<Opened> => {
       if (process.platform === 'win32')
         return {
           kind: 'closed',
           why: 'unsupported',
-          message: vscode.l10n.t(
-            'Coxswain cannot keep agents safely on native Windows. Open this folder in WSL instead.',
-          ),
+          message: t('Coxswain cannot watch over processes on Windows itself. Open this folder in WSL.'),
         }
-      const { openCoxswain } = await import('../supervisor/openCoxswain')
-      const { readSettings } = await import('../supervisor/settings')
-      const log = vscode.window.createOutputChannel('Coxswain Supervisor', { log: true })
-      const warned = new Set<string>()
-      const settings = () => {
-        const own = vscode.workspace.getConfiguration('coxswain')
-        const raw = Object.fromEntries(settingNames.map((name) => [name, own.get<unknown>(name)]))
-        const read = readSettings(raw)
-        for (const problem of read.problems) {
-          if (warned.has(problem)) continue
-          warned.add(problem)
-          log.warn(problem)
-        }
+      const [{ openCoxswain }, { readSettings }] = await Promise.all([
+        import('../supervisor/openCoxswain'),
+        import('../supervisor/settings'),
+      ])
+      let told = ''
+      const settings = (): Settings => {
+        const read = readSettings(written())
+        const problems = read.problems.join(' ')
+        if (problems !== told && problems !== '') log.warn('settings', problems)
+        told = problems
         return read.settings
       }
       const opened = await openCoxswain({
@@ -66,39 +54,44 @@ export function makeOpener(context: vscode.ExtensionContext): Opener {
         role: 'window',
         caller: { kind: 'person' },
         settings,
-        dist,
+        dist: path.join(context.extensionPath, 'dist'),
         environment,
         attended: () => true,
-        openFolders: (vscode.workspace.workspaceFolders ?? []).map((open) => open.uri.fsPath),
-        version,
+        openFolders: (vscode.workspace.workspaceFolders ?? [])
+          .filter(({ uri }) => uri.scheme === 'file')
+          .map(({ uri }) => uri.fsPath),
+        version: String((context.extension.packageJSON as { version?: unknown }).version),
         log: (level, fact, fields) => {
           if (level === 'error') log.error(fact, fields)
           else if (level === 'warning') log.warn(fact, fields)
           else log.info(fact, fields)
         },
       })
-      if (!('commands' in opened)) {
-        log.dispose()
-        return { kind: 'closed', why: whys[opened.code] ?? 'failed', message: opened.message }
-      }
-      opened.takeUpLive().catch((error: unknown) => log.error('re-attaching failed', String(error)))
-      return {
-        kind: 'open',
-        coxswain: {
-          view: opened.view,
-          commands: opened.commands,
-          agents: async () => (await opened.agents()).map(agentFound),
-          dispose: () => {
-            opened.dispose()
-            log.dispose()
-          },
-        },
-      }
+      if ('kind' in opened) return { kind: 'closed', why: whyClosed(opened), message: opened.message }
+      // Children that lost their window are taken up again at once, not at the next command.
+      opened.takeUpLive().catch((error: unknown) => log.error('live children could not be taken up', String(error)))
+      return { kind: 'open', coxswain: opened }
     },
   }
 }
 
-function agentFound({ abilities, ...info }: AgentInfo): AgentFound {
-  const { steerMode, resume, approvals } = abilities
-  return { ...info, steerMode, resume, approvals }
+function written(): Record<string, unknown> {
+  const configuration = vscode.workspace.getConfiguration('coxswain')
+  return Object.fromEntries(settingNames.map((name) => [name, configuration.get(name)]))
+}
+
+function whyClosed(problem: Problem): ClosedWhy {
+  switch (problem.code) {
+    case 'no-git':
+      return 'noGit'
+    case 'not-a-repository':
+    case 'bare':
+    case 'inside-git-folder':
+    case 'no-folder':
+      return 'noRepository'
+    case 'no-commits':
+      return 'noCommit'
+    default:
+      return 'failed'
+  }
 }

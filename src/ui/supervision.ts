@@ -1,30 +1,17 @@
 // The window's one supervisor: opened late, when something first needs it, and only in a trusted folder. Everything in
 // ui/ asks here for the view and the commands; nothing else opens or keeps one.
 import * as vscode from 'vscode'
+import type { AgentInfo } from '../supervisor/agentsFound'
 import type { Commands } from '../supervisor/commands'
 import type { StoreView } from '../supervisor/view'
 import { t } from './present/l10n'
 
-/** An agent as the machine has it: what a person chooses from. */
-export interface AgentFound {
-  readonly id: string
-  readonly label: string
-  readonly found: boolean
-  readonly version: string | null
-  readonly path: string | null
-  readonly steerMode: 'at_tool_boundary' | 'next_turn' | 'restart' | 'none'
-  readonly resume: boolean
-  readonly approvals: boolean
-  readonly notes: readonly string[]
-  /** How to get it, one sentence. */
-  readonly install: string
-}
-
+/** The part of an opened store that the window uses. */
 export interface Coxswain {
   readonly view: StoreView
   readonly commands: Commands
   /** Looks for agents; runs `--version` of those it finds. */
-  agents(): Promise<readonly AgentFound[]>
+  agents(): Promise<readonly AgentInfo[]>
   /** Returns at once; children go on under their keepers. */
   dispose(): void
 }

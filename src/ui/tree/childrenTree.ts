@@ -187,12 +187,15 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
       needs === 0
         ? undefined
         : { value: needs, tooltip: needs === 1 ? t('1 child needs you') : t('{n} children need you', { n: needs }) }
+    const { closedMessage } = this.supervision
     this.treeView.message =
-      filters(this.filterNow) && views.length > 0
-        ? this.groups.length === 0
-          ? t('No child matches the filter. Clear it with the button above.')
-          : t('Filtered. Clear with the button above.')
-        : ''
+      closedMessage !== '' && this.supervision.state === 'failed'
+        ? closedMessage
+        : filters(this.filterNow) && views.length > 0
+          ? this.groups.length === 0
+            ? t('No child matches the filter. Clear it with the button above.')
+            : t('Filtered. Clear with the button above.')
+          : ''
     this.planTick()
   }
 

@@ -1,10 +1,23 @@
 // The extension with an in-memory store behind it, showing one child in each state.
 import type { ExtensionContext } from 'vscode'
+import type { AgentInfo } from '../../../src/supervisor/agentsFound'
 import { activateUi } from '../../../src/ui/activation'
 import { approval, at, attempt, child, ended, question, recipe, steer, verdict } from '../../unit/ui/children'
 import { FakeStore } from './store'
 
 const since = (seconds: number): string => new Date(Date.now() - seconds * 1000).toISOString()
+
+const agent = (over: Partial<AgentInfo>): AgentInfo => ({
+  id: '',
+  label: '',
+  found: false,
+  version: null,
+  path: null,
+  abilities: recipe().abilities,
+  notes: [],
+  install: '',
+  ...over,
+})
 
 export function activate(context: ExtensionContext): void {
   const store = new FakeStore()
@@ -241,7 +254,7 @@ export function activate(context: ExtensionContext): void {
     ),
     'echo',
   )
-  activateUi(context, {
+  activateUi(context, () => ({
     hasChildren: async () => true,
     open: async () => ({
       kind: 'open',
@@ -249,46 +262,13 @@ export function activate(context: ExtensionContext): void {
         view: store,
         commands: store.commands,
         agents: async () => [
-          {
-            id: 'demo',
-            label: 'Demo agent',
-            found: true,
-            version: '1.0.0',
-            path: 'comes with Coxswain',
-            steerMode: 'at_tool_boundary',
-            resume: true,
-            approvals: false,
-            notes: [],
-            install: 'Comes with Coxswain.',
-          },
-          {
-            id: 'claude',
-            label: 'Claude Code',
-            found: true,
-            version: '2.1.0',
-            path: '/usr/bin/claude',
-            steerMode: 'at_tool_boundary',
-            resume: true,
-            approvals: true,
-            notes: [],
-            install: 'npm install -g …',
-          },
-          {
-            id: 'gptme',
-            label: 'gptme',
-            found: false,
-            version: null,
-            path: null,
-            steerMode: 'at_tool_boundary',
-            resume: true,
-            approvals: false,
-            notes: [],
-            install: 'pipx install gptme',
-          },
+          agent({ id: 'demo', label: 'Demo agent', found: true, version: '1.0.0' }),
+          agent({ id: 'claude', label: 'Claude Code', found: true, version: '2.1.0', path: '/usr/bin/claude' }),
+          agent({ id: 'gptme', label: 'gptme', install: 'pipx install gptme' }),
         ],
         dispose: () => undefined,
       },
     }),
-  })
+  }))
   context.subscriptions.push({ dispose: () => store.dispose() })
 }
