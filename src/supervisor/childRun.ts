@@ -147,10 +147,10 @@ export class ChildRun {
   resume(
     message: string | undefined,
     by: Actor,
-    capacity: () => Refused | null,
+    capacity: () => Promise<Refused | null>,
   ): Promise<{ attempt: number; carried: readonly string[] } | Refused> {
     return this.enqueue(async () => {
-      const refused = decideResume(this.child, message) ?? capacity()
+      const refused = decideResume(this.child, message) ?? (await capacity())
       if (refused !== null) return refused
       const round = this.child.paused ? this.child.round : this.child.round + 1
       const plan = await this.plan('resume', round, message?.trim() ?? null)
@@ -180,6 +180,15 @@ export class ChildRun {
   }
 
   // ── life ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Accepted, and started once there is room on this machine. */
+  awaitSlot(): Promise<void> {
+    return this.enqueue(() =>
+      this.append([{ type: 'slotAwaited' }], true, [
+        { kind: 'notice', level: 'info', text: 'Waits until another child has ended.' },
+      ]),
+    )
+  }
 
   /** The first start: worktree, then the first attempt. Never rejects. */
   start(): void {
@@ -224,6 +233,8 @@ export class ChildRun {
       const link = await this.tools.startKeeper(folder, launch, conversation.launch.env)
       await this.enqueue(async () => {
         await this.append([{ type: 'launched', attempt: plan.attempt, keeper: link.keeper, agent: link.agent }], true)
+        // The keeper outlives us, and with it the place it takes on this machine.
+        await this.tools.slots.hold(this.child.id, link.keeper)
         const talk = new Talk(plan.attempt, conversation, link, this.paths.attempt(plan.attempt))
         this.take(talk)
         await talk.open(prompt)
@@ -570,8 +581,12 @@ export class ChildRun {
         fact.type === 'vanished' ? [{ kind: 'notice', level: 'warning', text: fact.detail } as const] : [],
       ),
     ])
-    if (this.child.verifying) this.detached(() => this.verify())
-    else this.detached(() => this.settle())
+    if (this.child.verifying) {
+      await this.tools.slots.hold(this.child.id, this.tools.me)
+      this.detached(() => this.verify())
+    } else {
+      this.detached(() => this.settle())
+    }
   }
 
   private async failStart(reason: string, attempt?: number, diagnostic = ''): Promise<void> {
@@ -611,6 +626,7 @@ export class ChildRun {
   private async settle(): Promise<void> {
     const { child } = this
     if (isLive(child)) return
+    await this.tools.slots.release(child.id)
     if (child.settledAt !== null && !child.completions.some((completion) => completion.round === child.round)) {
       const state = child.worktree === null || child.discarded ? undefined : await this.tools.worktreeState(child)
       const treeHash = child.worktree === null || child.discarded ? null : await this.tools.treeHash(child)

@@ -21,6 +21,7 @@ import { startDetached } from '../process/startDetached'
 import { startKeeper } from '../process/startKeeper'
 import { writeWhole } from '../record/atomicWrite'
 import { claim, lastBeat, readOwner, type Lease, type OwnerRecord } from '../record/lease'
+import { Slots } from '../record/slots'
 import { dataFolder, defaultStore, makeFolder, storePaths, type StorePaths } from '../record/paths'
 import { findAgents, recipeOf, type AgentInfo } from './agentsFound'
 import { commandNames, type CommandAnswer, type CommandName, type Commands, type Refusal } from './commands'
@@ -290,7 +291,11 @@ class OpenStore implements Coxswain {
   private async beat(): Promise<void> {
     if (this.disposed) return
     if (this.lease !== undefined) {
-      if (this.lease.isHeld()) return this.lease.beat()
+      if (this.lease.isHeld()) {
+        this.lease.beat()
+        await this.supervisor?.startWaiting()
+        return
+      }
       this.options.log('warning', 'another process has taken the store', { epoch: this.lease.epoch })
       this.letGo()
       return
@@ -340,6 +345,8 @@ class OpenStore implements Coxswain {
       epoch: lease.epoch,
       now: () => new Date(),
       newId,
+      slots: new Slots(join(dataFolder(options.environment), 'slots'), isRunning),
+      me: lease.record.process,
       isOwner: () => this.lease === lease && lease.isHeld(),
       environment: options.environment,
       attended: options.attended,

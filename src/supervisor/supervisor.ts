@@ -19,6 +19,7 @@ import { writeWhole, syncFolder } from '../record/atomicWrite'
 import { Bell } from '../record/bell'
 import { ChildLog } from '../record/childLog'
 import { makeFolder } from '../record/paths'
+import type { HeldSlot } from '../record/slots'
 import { TranscriptFile } from '../record/transcriptFile'
 import { ChildRun } from './childRun'
 import {
@@ -199,11 +200,11 @@ export class Supervisor {
 
   /** Every child with a process, or about to have one. */
   liveCount(): number {
-    return this.live().length
+    return [...this.runs.values()].filter((run) => isLive(run.child)).length
   }
 
   private live(): Child[] {
-    return [...this.runs.values()].map((run) => run.child).filter(isLive)
+    return [...this.runs.values()].map((run) => run.child).filter((child) => isLive(child) && !child.waitingForSlot)
   }
 
   private async spawn(request: SpawnRequest, caller: Caller): Promise<DispatchAnswer | Refusal> {
@@ -211,21 +212,33 @@ export class Supervisor {
     const count = request.tasks.length
     // Taken before the first wait: of two racing dispatches at the cap exactly one is accepted.
     const full = this.capacity(caller, count)
-    if (full !== null) return { error: full }
-    let held = count
+    const mayWait = request.when_full === 'wait' && caller.kind === 'person'
+    if (full !== null && !mayWait) return { error: full }
+    let held = full === null ? count : 0
     this.reserved += held
     try {
       const drafts = await this.draft(request, settings)
       if (isRefusal(drafts)) return drafts
-      const delegationId = this.options.tools.newId()
+      const { tools } = this.options
+      const delegationId = tools.newId()
+      const ids = drafts.map(() => tools.newId())
+      const waits =
+        full ?? (await this.takeSlots(drafts.map(({ task }, i) => ({ id: ids[i] ?? '', title: task.title }))))
+      if (waits !== null && !mayWait) return { error: waits }
       const accepted: ChildRun[] = []
       for (const [index, draft] of drafts.entries()) {
-        accepted.push(await this.accept(draft, delegationId, index, caller))
-        this.reserved--
-        held--
+        const run = await this.accept(ids[index] ?? tools.newId(), draft, delegationId, index, caller)
+        accepted.push(run)
+        if (held > 0) {
+          this.reserved--
+          held--
+        }
       }
-      await syncFolder(this.options.tools.paths.children)
-      for (const run of accepted) run.start()
+      await syncFolder(tools.paths.children)
+      for (const run of accepted) {
+        if (waits === null) run.start()
+        else await run.awaitSlot()
+      }
       return {
         status: 'dispatched',
         mode: 'background',
@@ -282,9 +295,14 @@ export class Supervisor {
     return drafts
   }
 
-  private async accept(draft: Draft, delegationId: string, index: number, caller: Caller): Promise<ChildRun> {
+  private async accept(
+    childId: string,
+    draft: Draft,
+    delegationId: string,
+    index: number,
+    caller: Caller,
+  ): Promise<ChildRun> {
     const { tools } = this.options
-    const childId = tools.newId()
     const paths = tools.paths.child(childId)
     makeFolder(paths.folder)
     const liveTranscript = paths.textLog(index)
@@ -334,7 +352,10 @@ export class Supervisor {
     }
     return new ChildRun(log, transcript, tools, {
       changed: (id) => this.bell.ring(id),
-      settled: (id) => this.options.onSettled?.(id),
+      settled: (id) => {
+        this.options.onSettled?.(id)
+        this.startWaiting().catch((error: unknown) => tools.log('error', 'waiting children', { error: String(error) }))
+      },
     })
   }
 
@@ -346,7 +367,12 @@ export class Supervisor {
   ): Promise<ResumeAnswer | Refusal> {
     const run = await this.own(caller, id)
     if (run === undefined) return { error: unknownChild }
-    const started = await run.resume(message, by, () => this.capacity(caller, 1))
+    const { title } = run.child
+    const started = await run.resume(
+      message,
+      by,
+      async () => this.capacity(caller, 1) ?? (await this.takeSlots([{ id, title }])),
+    )
     if ('code' in started) return { error: started }
     return {
       action: 'resume',
@@ -369,6 +395,27 @@ export class Supervisor {
       { setting: 'coxswain.maxChildrenPerParent', cap: maxChildrenPerParent, live: named(mine) },
       total,
     ])
+  }
+
+  /** The machine's slots for these children, or who holds them. */
+  private async takeSlots(children: readonly HeldSlot[]): Promise<Refused | null> {
+    const { slots, me } = this.options.tools
+    const cap = this.options.settings().maxChildrenTotal
+    const live = await slots.take(children, me, cap)
+    return live === undefined
+      ? null
+      : decideCapacity(children.length, [{ setting: 'coxswain.maxChildrenTotal', cap, live }])
+  }
+
+  /** Starts children that wait for a slot, oldest first, as long as there is one. */
+  async startWaiting(): Promise<void> {
+    const waiting = [...this.runs.values()].filter(({ child }) => child.waitingForSlot && child.phase === 'PENDING')
+    waiting.sort((a, b) => (a.child.acceptedAt < b.child.acceptedAt ? -1 : 1))
+    for (const run of waiting) {
+      const { id, title } = run.child
+      if ((await this.takeSlots([{ id, title }])) !== null) return
+      run.start()
+    }
   }
 
   private async with(

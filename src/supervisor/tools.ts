@@ -1,10 +1,11 @@
 // What a child's run needs from the rooms that do not know each other: the composition root puts them together once.
 import type { Agent } from '../agents/agent'
 import type { Child, Worktree } from '../core/child'
-import type { Recipe, Verdict } from '../core/events'
+import type { ProcessIdentity, Recipe, Verdict } from '../core/events'
 import type { KeeperLink } from '../process/keeperLink'
 import type { Launch } from '../process/launch'
 import type { StorePaths } from '../record/paths'
+import type { Slots } from '../record/slots'
 
 /** Something that went wrong in words for a person, as a value. */
 export interface Problem {
@@ -28,6 +29,9 @@ export interface Tools {
   /** False once another owner has taken the store: then nothing is written or started any more. */
   readonly isOwner: () => boolean
   readonly environment: Readonly<Record<string, string | undefined>>
+  /** The machine's slots, and this process as their first holder. */
+  readonly slots: Slots
+  readonly me: ProcessIdentity
   /** A person is at hand who can answer a child's question. */
   readonly attended: () => boolean
   agentOf(recipe: Recipe): Agent | Problem
