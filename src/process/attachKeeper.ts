@@ -18,6 +18,7 @@ export interface AttachOptions extends ReadOptions {
    */
   readonly createExclusively?: (path: string, data: string) => Promise<boolean>
   readonly helloMs?: number
+  readonly hostId?: string
 }
 
 export type Attached =
@@ -36,7 +37,7 @@ export type Attached =
       readonly agentRunning: boolean
       readonly readLines: (take: LineTaker) => Promise<void>
     }
-  /** The keeper runs but does not answer: frozen, or too busy. Nothing is known to be lost. */
+  /** The keeper runs but could not be spoken to: frozen, busy, its socket out of reach. Nothing is known to be lost. */
   | { readonly kind: 'silent'; readonly keeper: ProcessIdentity }
   /** Another host has a higher epoch, or the keeper speaks another version. */
   | { readonly kind: 'refused'; readonly reason: 'epoch' | 'version'; readonly detail: string }
@@ -78,7 +79,8 @@ async function look(options: AttachOptions): Promise<Attached> {
     failure = link
   }
   if (failure.kind === 'refused') return failure
-  if (keeper !== undefined && isRunning(keeper) && failure.kind === 'silent') return { kind: 'silent', keeper }
+  // Whatever kept us from reaching it (no file descriptors left here, say): a keeper that runs is not lost.
+  if (keeper !== undefined && !(await endsSoon(keeper))) return { kind: 'silent', keeper }
   const agent = await readAgent(attemptDir)
   return {
     kind: 'keeperLost',
@@ -86,6 +88,15 @@ async function look(options: AttachOptions): Promise<Attached> {
     agentRunning: agent !== undefined && isRunning(agent),
     readLines: (take) => readAll(attemptDir, take, options),
   }
+}
+
+/** A dying process closes its sockets a moment before it is dead. */
+async function endsSoon(identity: ProcessIdentity): Promise<boolean> {
+  for (let waits = 0; isRunning(identity); waits++) {
+    if (waits === 25) return false
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  return true
 }
 
 const ended = (options: AttachOptions, exit: ExitRecord): Attached => ({

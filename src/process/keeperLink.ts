@@ -1,10 +1,12 @@
 // The host's side of a living keeper: rings are heard on the socket, lines are read from the files, wishes go down with
 // a number and come back answered. It writes no disk and never connects again by itself: a lost link says why.
+import { randomUUID } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import { readFile } from 'node:fs/promises'
 import { attemptFiles } from './attemptFiles'
 import { parseExitRecord, type EndCause, type ExitRecord, type ProcessIdentity, type SoftEnd } from './launch'
 import { RawReader, type LineTaker, type ReadOptions } from './rawReader'
+import { deadline } from './limitClock'
 import {
   largestFrame,
   largestWireLine,
@@ -51,11 +53,15 @@ export type ConnectFailure =
 export interface LinkOptions extends ReadOptions {
   readonly attemptDir: string
   readonly socketPath: string
-  /** Higher than that of every host before; taken by exclusive create. */
+  /** Not lower than that of any host before; taken by exclusive create, so that no two hosts ever have the same. */
   readonly epoch: number
   /** A frozen keeper accepts and says nothing. */
   readonly helloMs?: number
+  /** Who we are beside the epoch, so that this host may come again with the one it has. Default: this process. */
+  readonly hostId?: string
 }
+
+const thisProcess = randomUUID()
 
 /** A keeper answers in milliseconds; one that takes this long is frozen or waits for a dead disk. */
 const answerMs = 10_000
@@ -68,11 +74,11 @@ export async function openLink(options: LinkOptions): Promise<KeeperLink | Conne
   const socket = connect(options.socketPath)
   return await new Promise((resolve) => {
     const reader = new WireReader(largestWireLine)
-    const timer = setTimeout(() => fail({ kind: 'silent' }), options.helloMs ?? 5_000)
+    const forgetDeadline = deadline(options.helloMs ?? 5_000, () => fail({ kind: 'silent' }))
     const onError = (error: NodeJS.ErrnoException): void => fail({ kind: 'unreachable', code: error.code ?? 'unknown' })
     const onClose = (): void => fail({ kind: 'unreachable', code: 'closed' })
     const settle = (): void => {
-      clearTimeout(timer)
+      forgetDeadline()
       socket.off('data', onData).off('close', onClose)
     }
     function fail(failure: ConnectFailure): void {
@@ -91,7 +97,11 @@ export async function openLink(options: LinkOptions): Promise<KeeperLink | Conne
       socket.off('error', onError)
       resolve(new KeeperLink(socket, reader, message, options, lines.slice(1)))
     }
-    socket.on('connect', () => socket.write(wireLine({ t: 'hello', versions: wireVersions, epoch: options.epoch })))
+    socket.on('connect', () =>
+      socket.write(
+        wireLine({ t: 'hello', versions: wireVersions, epoch: options.epoch, hostId: options.hostId ?? thisProcess }),
+      ),
+    )
     socket.on('error', onError).on('data', onData).on('close', onClose)
   })
 }
@@ -319,12 +329,12 @@ export class KeeperLink {
     if (this.#loss !== undefined || this.socket.destroyed || !this.socket.writable) return Promise.resolve(undefined)
     const n = ++this.#lastN
     return new Promise((resolve) => {
-      const timer = setTimeout(() => {
+      const forgetDeadline = deadline(answerMs, () => {
         this.#waiting.delete(n)
         resolve(undefined)
-      }, answerMs)
+      })
       this.#waiting.set(n, (answer) => {
-        clearTimeout(timer)
+        forgetDeadline()
         resolve(answer)
       })
       this.#send({ ...wish, n })

@@ -1,6 +1,6 @@
 // Starts a keeper for one attempt and takes hold of it. It writes only through the function handed in, and every
 // failure comes back as a LaunchError that a person can act on.
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -10,6 +10,7 @@ import { keeperEnvironment, pickEnvironment } from './environment'
 import { parseObject } from './json'
 import { openLink, type KeeperLink } from './keeperLink'
 import { LaunchError, launchErrorKinds, type Launch, type LaunchFile } from './launch'
+import { deadline } from './limitClock'
 import { longestSocketPath } from './wire'
 
 export interface StartOptions {
@@ -67,13 +68,6 @@ export async function startKeeper(options: StartOptions): Promise<KeeperLink> {
 /** Starts the keeper detached and waits for its one word: that the agent runs, or why not. */
 async function runKeeper(options: StartOptions, agentEnvironment: Record<string, string>): Promise<void> {
   const { nodePath, keeperFile, attemptDir } = options
-  const child = spawn(nodePath, [keeperFile, attemptDir], {
-    cwd: attemptDir,
-    detached: true,
-    env: keeperEnvironment(process.env, agentEnvironment),
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-    windowsHide: true,
-  })
   const failed = (detail: string, cause?: unknown): LaunchError =>
     new LaunchError(
       'keeperFailed',
@@ -81,19 +75,31 @@ async function runKeeper(options: StartOptions, agentEnvironment: Record<string,
         'Set another Node (20 or newer) in the settings, or try again.',
       { cause },
     )
+  let child: ChildProcess
+  try {
+    child = spawn(nodePath, [keeperFile, attemptDir], {
+      cwd: attemptDir,
+      detached: true,
+      env: keeperEnvironment(process.env, agentEnvironment),
+      stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+      windowsHide: true,
+    })
+  } catch (error) {
+    throw failed(error instanceof Error ? error.message : String(error), error)
+  }
   const pipes = [child.stderr, child.stdio[3]] as (Readable | null)[]
   const [errors, readyPipe] = pipes
   try {
     await new Promise<void>((resolve, reject) => {
       let errorText = ''
       let readyText = ''
-      const timer = setTimeout(() => {
+      const forgetDeadline = deadline(readyMs(options), () => {
         // It may still come up: asked to end, it ends its agent first.
         child.kill('SIGTERM')
         reject(failed(`it did not say within ${readyMs(options)} ms that the agent runs`))
-      }, readyMs(options))
+      })
       const settle = (act: () => void): void => {
-        clearTimeout(timer)
+        forgetDeadline()
         act()
       }
       errors?.on('data', (chunk: Buffer) => (errorText = (errorText + chunk.toString()).slice(-2_000)))

@@ -18,7 +18,7 @@ export interface Offsets {
 }
 
 export type HostMessage =
-  | { readonly t: 'hello'; readonly versions: readonly number[]; readonly epoch: number }
+  | { readonly t: 'hello'; readonly versions: readonly number[]; readonly epoch: number; readonly hostId: string }
   | { readonly t: 'write'; readonly n: number; readonly id?: string; readonly text: string }
   | { readonly t: 'closeInput'; readonly n: number }
   | { readonly t: 'requestEnd'; readonly n: number; readonly cause: EndCause; readonly soft?: SoftEnd }

@@ -77,7 +77,7 @@ test('a host with a higher epoch takes over; the former is fenced, and none with
   await followed
   expect(await first.write('late\n')).toEqual({ taken: 'unknown' })
   for (const epoch of [7, 1])
-    expect(await attachKeeper({ attemptDir: place.attemptDir, epoch })).toMatchObject({
+    expect(await attachKeeper({ attemptDir: place.attemptDir, epoch, hostId: 'another' })).toMatchObject({
       kind: 'refused',
       reason: 'epoch',
     })
@@ -85,6 +85,19 @@ test('a host with a higher epoch takes over; the former is fenced, and none with
   await second.closeInput()
   await second.ended
   expect(heard.texts()).toEqual(['ready', 'over'])
+})
+
+test('a host may come again with its own epoch, and replaces a connection of its own that it has given up', async () => {
+  const place = await makePlace()
+  const first = await start(place, echo)
+  const followed = expect(first.follow(() => undefined)).rejects.toMatchObject({ loss: 'fenced' })
+  const again = await attachLive(place, 1)
+  await followed
+  again.detach()
+  const third = await attachLive(place, 1)
+  const heard = new Heard(third)
+  await third.write('a\n')
+  await heard.until('got a')
 })
 
 test('an attempt that ended while nobody watched is read from its files after the keeper has gone', async () => {

@@ -3,12 +3,13 @@
 import { readdirSync } from 'node:fs'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { attachKeeper, readExit, readLaunch } from '../../src/process/attachKeeper'
 import { attemptFiles } from '../../src/process/attemptFiles'
 import { isRunning } from '../../src/process/identity'
+import { openLink } from '../../src/process/keeperLink'
 import { nodeCandidates, probeNode } from '../../src/process/probeNode'
 import { clearPlaces, eventually, Heard, makePlace, start, toTheEnd, type Place } from './keeperHarness'
 
@@ -81,7 +82,7 @@ test('eight hosts at once with one epoch: one of them owns the keeper', async ()
   const first = await start(place, echo)
   first.detach()
   const all = await Promise.all(
-    Array.from({ length: 8 }, () => attachKeeper({ attemptDir: place.attemptDir, epoch: 5 })),
+    Array.from({ length: 8 }, (_, n) => attachKeeper({ attemptDir: place.attemptDir, epoch: 5, hostId: `host ${n}` })),
   )
   expect(all.map(({ kind }) => kind).sort()).toEqual(['live', ...Array.from({ length: 7 }, () => 'refused')])
 })
@@ -99,6 +100,35 @@ test('a keeper that is frozen is told as silent, and works on once it thaws', as
   const heard = new Heard(again.link)
   await again.link.write('thawed\n')
   await heard.until('got thawed')
+})
+
+test('a keeper whose socket cannot be reached is not taken for lost while it runs', async () => {
+  const place = await makePlace()
+  const first = await start(place, echo)
+  first.detach()
+  const launch = await readLaunch(place.attemptDir)
+  await rm(launch?.socketPath ?? '')
+  expect(await attachKeeper({ attemptDir: place.attemptDir, epoch: 2 })).toEqual({
+    kind: 'silent',
+    keeper: first.keeper,
+  })
+})
+
+test('a host that was frozen past a deadline first hears what had come in meanwhile', async () => {
+  const place = await makePlace()
+  const first = await start(place, echo)
+  first.detach()
+  const launch = await readLaunch(place.attemptDir)
+  const opening = openLink({
+    attemptDir: place.attemptDir,
+    socketPath: launch?.socketPath ?? '',
+    epoch: 2,
+    helloMs: 400,
+  })
+  // This thread stands still, as the whole process does when its machine sleeps.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000)
+  const link = await opening
+  expect('kind' in link).toBe(false)
 })
 
 test('a host that reads nothing costs the keeper no memory and hears the newest when it reads again', async () => {

@@ -1,6 +1,6 @@
 // A limit counts time in which this process ran, on a clock that cannot be set.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { LimitClock } from '../../src/process/keeper/clock'
+import { LimitClock } from '../../src/process/limitClock'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] }))
 afterEach(() => void vi.useRealTimers())

@@ -23,6 +23,7 @@ export class Hosts {
   readonly #server: Server
   #owner: Socket | undefined
   #epoch = -1
+  #hostId: unknown
   #ringScheduled = false
   #ringing = false
   #ringAgain = false
@@ -138,20 +139,26 @@ export class Hosts {
     })
   }
 
+  /** A higher epoch takes over. The same one is the same host come again, which may have to replace its own dead connection. */
+  #mayCome(epoch: number, hostId: unknown): boolean {
+    return epoch > this.#epoch || (epoch === this.#epoch && typeof hostId === 'string' && hostId === this.#hostId)
+  }
+
   #admit(socket: Socket, hello: Fields): boolean {
     const refuse = (reason: 'epoch' | 'version', detail: string): false => {
       socket.end(wireLine({ t: 'refused', reason, detail }))
       return false
     }
-    const { epoch, versions } = hello
+    const { epoch, versions, hostId } = hello
     if (hello['t'] !== 'hello' || !isObject(hello) || !Array.isArray(versions))
       return refuse('version', 'The first message must be a hello.')
     const version = [...wireVersions].sort((a, b) => b - a).find((known) => versions.includes(known))
     if (version === undefined) return refuse('version', `This keeper speaks ${wireVersions.join(', ')}.`)
-    if (typeof epoch !== 'number' || !Number.isSafeInteger(epoch) || epoch <= this.#epoch)
-      return refuse('epoch', `Epoch ${this.#epoch} was here; a host needs a higher one.`)
+    if (typeof epoch !== 'number' || !Number.isSafeInteger(epoch) || !this.#mayCome(epoch, hostId))
+      return refuse('epoch', `A host with epoch ${this.#epoch} was here; another needs a higher one.`)
     const former = this.#owner
     this.#epoch = epoch
+    this.#hostId = hostId
     this.#owner = socket
     this.#ringing = false
     this.#ringAgain = false

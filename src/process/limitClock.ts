@@ -1,7 +1,7 @@
 // A limit on a monotonic clock that can stand still. It counts in short ticks, so time in which this process did not run
 // (a frozen or sleeping machine) counts for one tick at most, and no jump of the wall clock means anything.
 
-const tickMs = 5_000
+const longestTickMs = 5_000
 
 export class LimitClock {
   #leftMs: number
@@ -13,6 +13,7 @@ export class LimitClock {
   constructor(
     limitMs: number,
     private readonly onReached: () => void,
+    private readonly tickMs = longestTickMs,
   ) {
     this.#leftMs = limitMs
   }
@@ -37,7 +38,7 @@ export class LimitClock {
 
   #tick(): void {
     this.#tickStartedAt = performance.now()
-    this.#tickLength = Math.min(tickMs, this.#leftMs)
+    this.#tickLength = Math.min(this.tickMs, this.#leftMs)
     this.#timer = setTimeout(() => {
       this.#count()
       if (this.#leftMs > 0) return this.#tick()
@@ -52,4 +53,14 @@ export class LimitClock {
     this.#leftMs -= Math.min(Math.ceil(elapsed), this.#tickLength)
     if (this.#leftMs < 1) this.#leftMs = 0
   }
+}
+
+/**
+ * Calls `onReached` after `ms` in which this process ran, unless the returned function is called before. A process that was
+ * frozen, or too busy to look, first gets to see what has come in meanwhile.
+ */
+export function deadline(ms: number, onReached: () => void): () => void {
+  const clock = new LimitClock(ms, onReached, Math.max(1, Math.min(longestTickMs, ms / 4)))
+  clock.start()
+  return () => clock.stop()
 }
