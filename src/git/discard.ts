@@ -456,7 +456,8 @@ async function lostCommits(
     const kept = refs.stdout
       .toString('utf8')
       .split('\n')
-      .filter((line) => line !== '' && !line.endsWith(` ${ours}`))
+      // Replacements and leftovers of a bisect keep objects alive, but nobody would look for work there.
+      .filter((line) => line !== '' && !line.endsWith(` ${ours}`) && !/ refs\/(replace|bisect|rewritten)\//.test(line))
       .map((line) => line.slice(0, line.indexOf(' ')))
     for (const other of await listWorktrees(git, made.commonDir)) {
       if (other.path !== made.path && other.head !== null && !/^0+$/.test(other.head)) kept.push(other.head)

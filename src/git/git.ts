@@ -88,6 +88,8 @@ const hardening = [
   'gc.auto=0',
   'maintenance.auto=false',
   'submodule.recurse=false',
+  // Relative links make git mark the shared configuration as a newer format, which an older git then refuses.
+  'worktree.useRelativePaths=false',
   'log.showSignature=false',
   'advice.detachedHead=false',
   'advice.graftFileDeprecated=false',

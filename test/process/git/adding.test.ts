@@ -339,6 +339,15 @@ describe('a worktree over time', () => {
     expect(await baseMoved(bench.git, worktree, 'no-such')).toBeNull()
   })
 
+  it('may go without a word when another worktree holds its commits', async () => {
+    const root = bench.repository()
+    const worktree = await bench.add(root)
+    const commit = bench.commit(worktree.path, { x: 'x' })
+    expect(await discard(bench.git, worktree)).toMatchObject({ code: 'would-lose' })
+    bench.sh(root, 'worktree', 'add', '-q', '--detach', join(bench.folder, 'holder'), commit)
+    expect(await discard(bench.git, worktree)).toMatchObject({ kind: 'discarded' })
+  })
+
   it('removed by git itself counts as discarded', async () => {
     const root = bench.repository()
     const worktree = await bench.add(root)

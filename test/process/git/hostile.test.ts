@@ -26,7 +26,10 @@ let bench: Bench
 beforeEach(() => {
   bench = new Bench()
 })
-afterEach(() => bench.dispose())
+afterEach(() => {
+  if (process.getuid?.() === 0) process.seteuid?.(0)
+  bench.dispose()
+})
 
 const sprung = (): string[] => readdirSync(join(bench.folder, 'sprung')).sort()
 
@@ -154,9 +157,9 @@ describe('a child that sets traps in the shared configuration', () => {
     bench.sh(worktree.path, 'submodule', 'add', '-q', inner, 'sub')
     bench.commit(worktree.path, {}, 'add sub')
     const trap = join(bench.folder, 'trap')
-    writeFileSync(trap, `#!/bin/sh\ntouch '${bench.folder}/sprung/submodule'\n`, { mode: 0o755 })
-    bench.sh(join(worktree.path, 'sub'), 'config', 'core.fsmonitor', trap)
-    bench.write(worktree.path, { 'sub/a.txt': 'changed' })
+    writeFileSync(trap, `#!/bin/sh\ntouch '${bench.folder}/sprung/submodule'\ncat\n`, { mode: 0o755 })
+    bench.sh(join(worktree.path, 'sub'), 'config', 'filter.x.clean', trap)
+    bench.write(worktree.path, { 'sub/a.txt': 'changed', 'sub/.gitattributes': '* filter=x\n' })
     expect(await status(bench.git, worktree)).toMatchObject({ commits: 1 })
     expect(await changedFiles(bench.git, worktree)).toMatchObject({ kind: 'files' })
     const inspection = await inspectDiscard(bench.git, worktree)
@@ -218,6 +221,10 @@ describe('a child that sets traps in the shared configuration', () => {
     bench.sh(root, 'replace', worktree.base, commit)
     expect(await status(bench.git, worktree)).toMatchObject({ commits: 1, files: [{ path: 'a.txt' }] })
     expect(await fileAtBase(bench.git, worktree, 'a.txt')).toMatchObject({ content: Buffer.from('one\ntwo\n') })
+    bench.sh(root, 'replace', commit, bench.sh(root, 'commit-tree', '-m', 'empty', `${worktree.base}^{tree}`))
+    expect(await inspectDiscard(bench.git, worktree)).toMatchObject({
+      losses: [{ kind: 'commits', names: [`${commit} work`] }],
+    })
   })
 })
 
@@ -258,7 +265,18 @@ describe('a worktree that was tampered with', () => {
     expect(existsSync(worktree.path)).toBe(true)
   })
 
+  it('that lost its marker is left alone', async () => {
+    const worktree = await bench.add(bench.repository())
+    rmSync(join(worktree.gitDir, 'coxswain.json'))
+    expect(await discard(bench.git, worktree, { force: true })).toMatchObject({ code: 'not-ours' })
+    expect(existsSync(join(worktree.path, 'a.txt'))).toBe(true)
+  })
+
   it('with folders nobody may write to is removed all the same', async () => {
+    // Permissions do not bind root.
+    bench.dispose()
+    if (process.getuid?.() === 0) process.seteuid?.(65534)
+    bench = new Bench()
     const root = bench.repository()
     const worktree = await bench.add(root)
     bench.write(worktree.path, { 'mod/cache/file.go': 'x' })

@@ -479,6 +479,15 @@ describe('a repository', () => {
       ['broken-repository'],
     ],
     [
+      'a configuration that moves the files elsewhere',
+      () => {
+        const folder = bench.repository()
+        bench.sh(folder, 'config', 'core.worktree', bench.folder)
+        return { folder }
+      },
+      ['broken-repository'],
+    ],
+    [
       'an extension git does not know',
       () => {
         const folder = bench.repository()

@@ -48,6 +48,7 @@ describe('a worktree for a child', () => {
       commits: 1,
       dirty: true,
       untracked: 1,
+      uncommitted: ['src/b.txt', 'new file.txt'],
       files: [
         { path: 'a.txt', kind: 'modified', insertions: 2, deletions: 1, binary: false },
         { path: 'src/b.txt', kind: 'modified', insertions: 1, deletions: 0, binary: false },
