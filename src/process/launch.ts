@@ -104,6 +104,12 @@ export class LaunchError extends Error {
   }
 }
 
+export const alreadyStarted = (attemptDir: string): LaunchError =>
+  new LaunchError(
+    'alreadyStarted',
+    `The attempt in ${attemptDir} has been started before. An attempt runs once; start a new one.`,
+  )
+
 export type Bond = 'group' | 'session' | 'marker' | 'pipe'
 /** A process of the agent's tree, and how we know that it is one. */
 export interface TreeMember {

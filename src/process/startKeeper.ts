@@ -2,6 +2,7 @@
 // failure comes back as a LaunchError that a person can act on.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { attemptFiles } from './attemptFiles'
@@ -9,7 +10,7 @@ import { checkProgram } from './checkProgram'
 import { keeperEnvironment, pickEnvironment } from './environment'
 import { parseObject } from './json'
 import { openLink, type KeeperLink } from './keeperLink'
-import { LaunchError, launchErrorKinds, type Launch, type LaunchFile } from './launch'
+import { alreadyStarted, LaunchError, launchErrorKinds, type Launch, type LaunchFile } from './launch'
 import { deadline } from './limitClock'
 import { longestSocketPath } from './wire'
 
@@ -48,6 +49,9 @@ export async function startKeeper(options: StartOptions): Promise<KeeperLink> {
   const agentEnvironment = pickEnvironment(options.environment, launch.environmentNames)
   // Before a keeper is started for nothing, and for a better word than its own.
   await checkProgram(launch.file, launch.cwd, agentEnvironment['PATH'])
+  // Its recipe names the socket at which it is found; writing another over it would lose a running attempt.
+  if (existsSync(attemptFiles(attemptDir).launch) || existsSync(attemptFiles(attemptDir).keeper))
+    throw alreadyStarted(attemptDir)
   const file: LaunchFile = { ...launch, socketPath }
   await options.write(attemptFiles(attemptDir).launch, `${JSON.stringify(file)}\n`)
   await runKeeper(options, agentEnvironment)

@@ -1,11 +1,25 @@
 // What an agent finds when it starts: its environment, its pipes, its folder; and what is said when it cannot start.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdir, readdir, readFile, readlink, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { afterEach, expect, test } from 'vitest'
+import { attachKeeper } from '../../src/process/attachKeeper'
 import { attemptFiles } from '../../src/process/attemptFiles'
 import { readInputJournal } from '../../src/process/inputJournal'
 import { startKeeper } from '../../src/process/startKeeper'
-import { clearPlaces, eventually, Heard, makePlace, start, startOptions, toTheEnd } from './keeperHarness'
+import {
+  clearPlaces,
+  eventually,
+  Heard,
+  keeperFile,
+  launchOf,
+  makePlace,
+  start,
+  startOptions,
+  toTheEnd,
+} from './keeperHarness'
 
 afterEach(clearPlaces)
 
@@ -262,11 +276,42 @@ test('a program that is no Node, and one that says nothing, are told as a keeper
   })
 })
 
-test('of two keepers for one attempt one starts the agent', async () => {
+test('an attempt that was started before is not started again, and is found at its socket as before', async () => {
   const place = await makePlace()
   const link = await start(place, { bash: 'echo $$ >> ran; read -r x' })
   await expect(start(place, { bash: 'echo $$ >> ran' })).rejects.toMatchObject({ kind: 'alreadyStarted' })
-  await link.write('x\n')
-  expect((await toTheEnd(link)).exit.code).toBe(0)
+  link.detach()
+  const attached = await attachKeeper({ attemptDir: place.attemptDir, epoch: 2 })
+  if (attached.kind !== 'live') throw new Error(attached.kind)
+  await attached.link.write('x\n')
+  expect((await toTheEnd(attached.link)).exit.code).toBe(0)
+  expect((await readFile(join(place.worktree, 'ran'), 'utf8')).trim().split('\n')).toHaveLength(1)
+})
+
+test('of eight keepers for one recipe one starts the agent, and the others leave no trace', async () => {
+  const place = await makePlace()
+  const { launch, keeper, exit } = attemptFiles(place.attemptDir)
+  const socketPath = join(place.socketDir, 'one.sock')
+  const recipe = { ...launchOf(place, { bash: 'echo $$ >> ran; read -r x' }), environmentNames: [], socketPath }
+  await writeFile(launch, JSON.stringify(recipe))
+  const ends = await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      const child = spawn(process.execPath, [keeperFile, place.attemptDir], {
+        stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+      })
+      const ready = child.stdio[3] as Readable
+      const [chunk] = (await once(ready, 'data')) as [Buffer]
+      return JSON.parse(chunk.toString()) as { ok: boolean; kind?: string; keeper?: { pid: number } }
+    }),
+  )
+  const winners = ends.filter(({ ok }) => ok)
+  expect(winners).toHaveLength(1)
+  expect(new Set(ends.map(({ kind }) => kind))).toEqual(new Set([undefined, 'alreadyStarted']))
+  expect(JSON.parse(await readFile(keeper, 'utf8'))).toMatchObject({ pid: winners[0]?.keeper?.pid })
+  const attached = await attachKeeper({ attemptDir: place.attemptDir, epoch: 1 })
+  if (attached.kind !== 'live') throw new Error(attached.kind)
+  await expect(stat(exit)).rejects.toMatchObject({ code: 'ENOENT' })
+  await attached.link.write('x\n')
+  await toTheEnd(attached.link)
   expect((await readFile(join(place.worktree, 'ran'), 'utf8')).trim().split('\n')).toHaveLength(1)
 })

@@ -132,6 +132,35 @@ test('an agent that runs under the recorded identity but proves nothing is named
   expect(agent && isRunning(agent)).toBe(true)
 })
 
+test('a torn or foreign record of an end is no end', async () => {
+  const whole = {
+    ...{ v: 1, childId: 'child-1', attempt: 1, code: 0, signal: null, firstCause: null, exited: true, drained: true },
+    ...{ lostBytes: 0, survivors: [], killedSweep: [], ladder: [], at: 1, startedAt: 1, durationMs: 1 },
+    ...{ totals: { stdout: 0, stderr: 0 }, inputFlushedSeq: 0 },
+  }
+  const text = JSON.stringify(whole)
+  const place = await makePlace()
+  const { exit } = attemptFiles(place.attemptDir)
+  await forge(place, { pid: 0 })
+  const kindOf = async (content: string): Promise<string> => {
+    await writeFile(exit, content)
+    return (await attachKeeper({ attemptDir: place.attemptDir, epoch: 2 })).kind
+  }
+  expect(await kindOf(text)).toBe('ended')
+  for (let cut = 0; cut < text.length; cut += 7)
+    expect(await kindOf(text.slice(0, cut)), text.slice(0, cut)).toBe('keeperLost')
+  for (const odd of [
+    { v: 2 },
+    { totals: {} },
+    { code: '0' },
+    { firstCause: { kind: 'whim' } },
+    { survivors: null },
+    { at: -1 },
+  ])
+    expect(await kindOf(JSON.stringify({ ...whole, ...odd })), JSON.stringify(odd)).toBe('keeperLost')
+  expect(await kindOf('\0'.repeat(text.length))).toBe('keeperLost')
+})
+
 test('a socket in a keeper record that the recipe did not name is not knocked at', async () => {
   const place = await makePlace()
   const foreign = join(place.root, 'foreign.sock')

@@ -4,6 +4,7 @@ import { closeSync, fstatSync, readdirSync, readFileSync, readlinkSync } from 'n
 import { attemptFiles, type AttemptFiles, type OutputSource } from '../attemptFiles'
 import { identityOf, signalProcess } from '../identity'
 import {
+  alreadyStarted,
   isEndCause,
   isSoftEnd,
   LaunchError,
@@ -521,9 +522,3 @@ class Keeper {
 }
 
 const words = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-
-const alreadyStarted = (attemptDir: string): LaunchError =>
-  new LaunchError(
-    'alreadyStarted',
-    `The attempt in ${attemptDir} has been started before. An attempt runs once; start a new one.`,
-  )
