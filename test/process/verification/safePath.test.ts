@@ -1,7 +1,21 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
   eachPiece,
@@ -82,23 +96,45 @@ describe('what stands at a path', () => {
     expect(await folderInside(root, 'none', defaultLimits)).toMatchObject({ ok: false, problem: 'absent' })
   })
 
-  test('no handle stays open', async () => {
+  test('a name in other letter case is told', async () => {
+    writeFileSync(join(inside, 'README.MD'), 'a')
+    mkdirSync(join(inside, 'docs'))
+    writeFileSync(join(inside, 'docs', 'e\u0301.md'), 'a')
+    expect(await look('readme.md')).toBe('absent: there is no file readme.md, but there is README.MD')
+    expect(await look('docs/\u00c9.md')).toBe('absent: there is no file docs/\u00c9.md, but there is docs/e\u0301.md')
+    expect(await look('none.md')).toBe('absent: there is no file none.md')
+  })
+
+  test('a removed file that somebody keeps open is no file of the worktree', async () => {
+    const kept = openSync(join(inside, 'kept'), 'w+')
+    writeFileSync(kept, 'only in memory')
+    unlinkSync(join(inside, 'kept'))
+    symlinkSync(`/proc/${process.pid}/fd/${kept}`, join(inside, 'a'))
+    expect(await look('a')).toBe('moved: a was removed while it was looked at')
+    closeSync(kept)
+  })
+
+  test('every handle is closed, whatever was found', async () => {
     writeFileSync(join(inside, 'a'), 'a')
+    writeFileSync(join(inside, 'big'), 'x'.repeat(2_000))
+    mkdirSync(join(inside, 'folder'))
     symlinkSync('/etc/passwd', join(inside, 'out'))
-    const open = () =>
-      execFileSync('ls', [`/proc/${process.pid}/fd`])
-        .toString()
-        .trim()
-        .split('\n').length
-    const before = open()
-    for (let n = 0; n < 200; n++) {
-      await look('a')
-      await look('out')
-      await look('none')
+    const warnings: string[] = []
+    const warned = (warning: Error) => warnings.push(warning.message)
+    process.on('warning', warned)
+    for (let n = 0; n < 50; n++) {
+      for (const path of ['a', 'big', 'folder', 'out', 'none', 'A']) await look(path)
       await findInside(root, 'a', defaultLimits)
       await eachPiece(root, 'a', defaultLimits, () => undefined)
+      await folderInside(root, 'folder', defaultLimits)
     }
-    expect(open()).toBeLessThan(before + 50)
+    // A handle that is forgotten is closed by the collector, with a warning.
+    setFlagsFromString('--expose-gc')
+    ;(runInNewContext('gc') as () => void)()
+    await new Promise((next) => setImmediate(next))
+    await new Promise((next) => setImmediate(next))
+    process.off('warning', warned)
+    expect(warnings).toEqual([])
   })
 })
 
