@@ -408,6 +408,8 @@ function validator(schema: JsonSchema): Finding | ((value: unknown) => string | 
     validate = ajv.compile(schema)
   } catch (error) {
     if (error instanceof Ajv.MissingRefError) {
+      if (error.missingRef.startsWith('#'))
+        return unusable(`the schema refers to ${plainLine(error.missingRef, 200)}, which it does not hold`)
       const reason = `the schema refers to ${plainLine(error.missingRef, 200)}, which would have to be fetched; nothing is fetched`
       return { result: 'FAIL', reason, recoverable: false }
     }

@@ -26,7 +26,7 @@ export function readText(
       schema: 'core',
       strict: true,
       uniqueKeys: true,
-      logLevel: 'silent',
+      logLevel: 'error',
     })
     const problem = document.errors[0] ?? document.warnings[0]
     if (problem !== undefined) return { ok: false, problem: `it is no YAML: ${plainLine(problem.message, 300)}` }
