@@ -217,6 +217,15 @@ export async function act(command: string, { open, out, words, flags }: Invocati
         out.print(done, done.note)
         return 0
       }
+      case 'apply': {
+        if (flags.squash === true && flags.patch === true)
+          throw new UsageError('invalid', 'apply takes --squash or --patch, not both.')
+        const how = flags.patch === true ? 'patch' : flags.squash === true ? 'squash' : 'merge'
+        const override = flags.override ?? []
+        const answer = granted(await commands.apply({ subagent_id: id, how, override }))
+        out.print(answer, answer.note)
+        return 0
+      }
       default: {
         const answer = granted(
           await commands.discard({ subagent_id: id, ...(flags.force === true ? { force: true } : {}) }),

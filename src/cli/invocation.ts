@@ -18,6 +18,10 @@ export const flagOptions = {
   force: { type: 'boolean' },
   allow: { type: 'boolean' },
   deny: { type: 'string' },
+  check: { type: 'boolean' },
+  squash: { type: 'boolean' },
+  patch: { type: 'boolean' },
+  override: { type: 'string', multiple: true },
 } as const
 
 export type Flags = ReturnType<typeof parseArgs<{ options: typeof flagOptions; allowPositionals: true }>>['values']

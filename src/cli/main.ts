@@ -9,6 +9,8 @@ import type { Caller } from '../supervisor/supervisor'
 import { flagOptions, type Flags, type Invocation } from './invocation'
 import { UsageError, type Output } from './output'
 import { agents, act, list, result, resume, show, steer, transcript } from './commands'
+import { audit, decide, verify } from './judging'
+import { doctor } from './doctor'
 import { run } from './run'
 import { supervise } from './supervise'
 
@@ -25,7 +27,13 @@ const usage = `Usage: coxswain COMMAND [options]
   interrupt ID [--reason R]      pause it: session, worktree and branch are kept
   resume ID [TEXT|-]             go on, with a new instruction
   stop ID [--reason R]           call it off
+  verify ID                      run the checks of its contract again
+  apply ID [--squash | --patch] [--override CHECK]...
+                                 bring its work into the checked-out branch
   discard ID [--force]           remove its worktree and branch
+  decide [ID|-]                  what to do with a live child: wait, steer or stop, and why
+  audit [--check]                the trail of deeds; --check follows its chain
+  doctor                         reconcile the store with git and the processes
   agents                         which agents are here and what each can do
 
 Options: --repo DIR (default: here)  --store DIR  --agents FILE  --json`
@@ -45,6 +53,11 @@ const allowed: Readonly<Record<string, readonly (keyof Flags)[]>> = {
   resume: [],
   discard: ['force'],
   agents: [],
+  verify: [],
+  apply: ['squash', 'patch', 'override'],
+  decide: [],
+  audit: ['check'],
+  doctor: [],
   supervise: [],
 }
 const everywhere: readonly (keyof Flags)[] = ['repo', 'store', 'agents', 'json', 'help', 'version']
@@ -110,6 +123,14 @@ async function dispatch(argv: readonly string[], out: Output): Promise<number> {
       return await resume(invocation)
     case 'agents':
       return await agents(invocation)
+    case 'verify':
+      return await verify(invocation)
+    case 'decide':
+      return await decide(invocation)
+    case 'audit':
+      return await audit(invocation)
+    case 'doctor':
+      return await doctor(invocation)
     default:
       return await act(command, invocation)
   }

@@ -1,5 +1,6 @@
 // May this wish be granted? Pure: a child's fold and a few numbers in, a refusal in one clear sentence or null out. Every
 // door (panel, palette, tool, API, command line) asks here, so all of them refuse with the same words.
+import { checksToOverride } from './verdict'
 import { acceptance, currentAttempt, isLive, openRequests, type Child, type Steer } from './child'
 
 export type RefusalCode =
@@ -179,6 +180,32 @@ export function decideResume(child: Child | undefined, message: string | undefin
   if (child.attempts.length === 0)
     return no('not_resumable', `"${child.title}" never started. Start a new child with the same brief.`)
   return null
+}
+
+export function decideVerify(child: Child | undefined): Refused | null {
+  if (child === undefined) return unknownChild
+  if (child.verifying) return no('busy', `The work of "${child.title}" is being verified already.`)
+  if (isLive(child)) return no('busy', `"${child.title}" is running; its work is verified when it has ended.`)
+  if (child.worktree === null || child.discarded)
+    return no('unsupported', `"${child.title}" has no worktree, so there is nothing to verify.`)
+  if (child.task.contract.level === 'none')
+    return no('unsupported', `"${child.title}" has no contract, so there is nothing to check.`)
+  return null
+}
+
+/** `overrides`: what did not pass and is applied all the same, by the names `checksToOverride` gives. */
+export function decideApply(child: Child | undefined, overrides: readonly string[]): Refused | null {
+  if (child === undefined) return unknownChild
+  if (isLive(child)) return no('busy', `"${child.title}" is running; stop it or let it end before its work is applied.`)
+  if (child.worktree === null || child.discarded)
+    return no('unsupported', `"${child.title}" has no worktree, so there is nothing to apply.`)
+  const { verdict } = child
+  const missing = verdict === null ? [] : checksToOverride(verdict).filter((name) => !overrides.includes(name))
+  if (verdict === null || missing.length === 0) return null
+  return no(
+    'invalid',
+    `The verdict on "${child.title}" is ${verdict.status}. To apply it all the same, override by name what did not pass: ${missing.join('; ')}.`,
+  )
 }
 
 export function decideAnswer(child: Child | undefined, requestId: string): Refused | null {

@@ -12,6 +12,7 @@ import {
   decideResume,
   decideSteer,
   decideStop,
+  decideVerify,
   decideWithdrawSteer,
   type Refused,
 } from '../core/decide'
@@ -169,6 +170,15 @@ export class ChildRun {
       ])
       this.later(() => this.deliverAnswer(requestId, answer))
       return null
+    })
+  }
+
+  /** Runs the checks again on an ended child. The verdict comes later. */
+  verifyAgain(): Promise<Refused | null> {
+    return this.enqueue(async () => {
+      const refused = decideVerify(this.child)
+      if (refused === null) this.detached(() => this.verify())
+      return refused
     })
   }
 
@@ -610,10 +620,14 @@ export class ChildRun {
     const { child } = this
     const outcome = await this.tools.verify(child)
     await this.enqueue(async () => {
-      if (!this.child.verifying) return
       const { verdict, retryMessage } = outcome
+      // A new attempt has begun meanwhile: this verdict is about work that is being changed.
+      if (isLive(this.child) && !this.child.verifying) return
+      const again = !this.child.verifying
       await this.append([{ type: 'verified', verdict }], true, [{ kind: 'verdict', words: describeVerdict(verdict) }])
-      if (this.child.retrying) {
+      if (again) {
+        this.events.changed(this.child.id)
+      } else if (this.child.retrying) {
         const plan = await this.plan('retry', this.child.round, retryMessage)
         this.detached(() => this.launch(plan))
       } else {

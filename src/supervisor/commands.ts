@@ -84,6 +84,15 @@ export const flagRequestSchema = z.strictObject({
 })
 export const discardRequestSchema = z.strictObject({ subagent_id: z.string(), force: z.boolean().optional() })
 
+export const verifyRequestSchema = z.strictObject({ subagent_id: z.string() })
+export const applyRequestSchema = z.strictObject({
+  subagent_id: z.string(),
+  how: z.enum(['merge', 'squash', 'patch']).optional(),
+  /** What did not pass and is applied all the same, by name. */
+  override: z.array(z.string()).optional(),
+  message: z.string().max(10_000).optional(),
+})
+
 export interface SteerAnswer {
   readonly action: 'steer'
   readonly subagent_id: string
@@ -106,7 +115,7 @@ export interface ResumeAnswer {
   readonly note: string
 }
 export interface DoneAnswer {
-  readonly action: 'edit' | 'withdraw' | 'reorder' | 'answer' | 'flag'
+  readonly action: 'edit' | 'withdraw' | 'reorder' | 'answer' | 'flag' | 'verify'
   readonly subagent_id: string
   readonly status: 'done'
   readonly note: string
@@ -115,6 +124,17 @@ export interface DiscardAnswer {
   readonly action: 'discard'
   readonly subagent_id: string
   readonly status: 'discarded' | 'absent'
+  readonly note: string
+}
+
+export interface ApplyAnswer {
+  readonly action: 'apply'
+  readonly subagent_id: string
+  readonly status: 'applied'
+  readonly how: 'merge' | 'squash' | 'patch'
+  /** Null for a patch, which is staged and not committed. */
+  readonly commit: string | null
+  readonly branch: string | null
   readonly note: string
 }
 
@@ -131,6 +151,10 @@ export interface Commands {
   answer(request: z.infer<typeof answerRequestSchema>): Promise<DoneAnswer | Refusal>
   flag(request: z.infer<typeof flagRequestSchema>): Promise<DoneAnswer | Refusal>
   discard(request: z.infer<typeof discardRequestSchema>): Promise<DiscardAnswer | Refusal>
+  /** Runs the checks again; the new verdict shows in the child. */
+  verify(request: z.infer<typeof verifyRequestSchema>): Promise<DoneAnswer | Refusal>
+  /** Brings the child's work into the branch that is checked out in the repository. */
+  apply(request: z.infer<typeof applyRequestSchema>): Promise<ApplyAnswer | Refusal>
 }
 
 export function isRefusal(answer: object): answer is Refusal {
@@ -150,6 +174,8 @@ export const requestSchemas = {
   answer: answerRequestSchema,
   flag: flagRequestSchema,
   discard: discardRequestSchema,
+  verify: verifyRequestSchema,
+  apply: applyRequestSchema,
 } as const satisfies { [K in keyof Commands]: z.ZodType<Parameters<Commands[K]>[0]> }
 
 export type CommandName = keyof Commands

@@ -8,6 +8,7 @@ import { resolveRecipe } from '../agents/registry'
 import type { Bundled } from '../agents/demo'
 import { isLive, type Child } from '../core/child'
 import type { Recipe } from '../core/events'
+import { apply } from '../git/apply'
 import { discard } from '../git/discard'
 import { Git } from '../git/git'
 import { inspectRepository, type Problem as GitProblem, type Repository } from '../git/repository'
@@ -20,6 +21,7 @@ import { nodeCandidates, probeNode } from '../process/probeNode'
 import { startDetached } from '../process/startDetached'
 import { startKeeper } from '../process/startKeeper'
 import { writeWhole } from '../record/atomicWrite'
+import { AuditLog } from '../record/audit'
 import { claim, lastBeat, readOwner, type Lease, type OwnerRecord } from '../record/lease'
 import { Slots } from '../record/slots'
 import { dataFolder, defaultStore, makeFolder, storePaths, type StorePaths } from '../record/paths'
@@ -75,6 +77,10 @@ export interface Coxswain {
   tryOwn(): Promise<boolean>
   /** Becomes the owner if there are live children and nobody owns them. */
   takeUpLive(): Promise<void>
+  /** Resolves once it is known what became of every child that was live when this process became the owner. */
+  recovered(): Promise<void>
+  /** Resolves once the view shows all that is on disk now. */
+  refresh(): Promise<void>
   /** Lets go of the store and leaves the background supervisor to own it. */
   handOver(): Promise<void>
   /** Children with a process, of this owner. */
@@ -195,6 +201,14 @@ class OpenStore implements Coxswain {
       return undefined
     }
     return await this.startBackground()
+  }
+
+  async recovered(): Promise<void> {
+    await this.supervisor?.recovered
+  }
+
+  async refresh(): Promise<void> {
+    await this.view.refresh()
   }
 
   async handOver(): Promise<void> {
@@ -395,6 +409,22 @@ class OpenStore implements Coxswain {
         const what = outcome.removed ? 'The worktree was removed.' : 'The worktree was gone already.'
         return { kind: 'discarded', removed: outcome.removed, what: `${what}${kept}` }
       },
+      apply: async (child, how, message) => {
+        const place = known(child)
+        if (place === undefined) return problem('It has no worktree.')
+        // Whether a verdict was overridden has been decided before this is asked.
+        const verdict = child.verdict?.status ?? 'verified'
+        const done = await apply(git, {
+          worktree: place,
+          into: repository.topLevel,
+          how,
+          message,
+          verdict,
+          override: verdict,
+        })
+        return done.kind === 'problem' ? done : { kind: 'applied', commit: done.commit, branch: done.branch }
+      },
+      audit: await AuditLog.open(paths.audit, () => new Date()),
       startKeeper: async (attemptDir, launch, env) => {
         const node = await this.node()
         if (typeof node !== 'string') throw new LaunchError('keeperFailed', node.message)

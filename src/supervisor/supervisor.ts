@@ -1,9 +1,10 @@
 // Everything one owner supervises: accepts work, knows whose it is, keeps the caps, and hands each wish to the run of its
 // child. Answers in-turn; no call here waits for a child.
-import { currentAttempt, isLive, type Child } from '../core/child'
+import { currentAttempt, isLive, totalUsage, type Child } from '../core/child'
 import { contractRef, freezeContract, readContract, type FrozenContract } from '../core/contract'
 import {
   CONTEXT_MAX,
+  decideApply,
   decideBatchGoals,
   decideCapacity,
   decideText,
@@ -16,6 +17,7 @@ import type { Actor, Fact, Limits, Recipe, Task } from '../core/events'
 import { plainLine } from '../core/plainText'
 import { textLogHeader } from '../core/textLog'
 import { writeWhole, syncFolder } from '../record/atomicWrite'
+import type { Deed } from '../record/audit'
 import { Bell } from '../record/bell'
 import { ChildLog } from '../record/childLog'
 import { makeFolder } from '../record/paths'
@@ -24,6 +26,7 @@ import { TranscriptFile } from '../record/transcriptFile'
 import { ChildRun } from './childRun'
 import {
   isRefusal,
+  type CommandAnswer,
   type Commands,
   type DispatchAnswer,
   type DoneAnswer,
@@ -67,6 +70,8 @@ export class Supervisor {
   private readonly runs = new Map<string, ChildRun>()
   private readonly bell: Bell
   private disposed = false
+  /** What `adopt` began. */
+  recovered: Promise<unknown> = Promise.resolve()
   /** Accepted in this turn, not yet in `runs`. */
   private reserved = 0
 
@@ -81,10 +86,13 @@ export class Supervisor {
   async adopt(childIds: readonly string[]): Promise<void> {
     const failed = (childId: string) => (error: unknown) =>
       this.options.tools.log('error', 'a child could not be recovered', { childId, error: String(error) })
+    const recoveries: Promise<void>[] = []
     for (const id of childIds) {
       const run = await this.open(id).catch(failed(id))
-      if (run && (isLive(run.child) || settledWithoutResult(run.child))) run.recover().catch(failed(id))
+      if (run && (isLive(run.child) || settledWithoutResult(run.child)))
+        recoveries.push(run.recover().catch(failed(id)))
     }
+    this.recovered = Promise.all(recoveries)
   }
 
   commandsFor(caller: Caller): Commands {
@@ -96,6 +104,7 @@ export class Supervisor {
       note: string,
     ): Promise<EndAnswer | Refusal> => {
       const refused = await this.with(caller, id, wish)
+      if (refused === null) this.record({ who: whoOf(caller), what: action, child: id })
       return refused === null ? { action, subagent_id: id, status: 'interrupt_requested', note } : { error: refused }
     }
     const done = async (
@@ -106,15 +115,32 @@ export class Supervisor {
     ): Promise<DoneAnswer | Refusal> => {
       if (id === undefined) return { error: unknownChild }
       const refused = await this.with(caller, id, wish)
+      if (refused === null && action !== 'flag') this.record({ who: whoOf(caller), what: action, child: id })
       return refused === null ? { action, subagent_id: id, status: 'done', note } : { error: refused }
     }
+    const audited = <T extends CommandAnswer>(what: string, child: string, answer: T, more: object = {}): T => {
+      if (!isRefusal(answer)) this.record({ who: whoOf(caller), what, child, ...more })
+      return answer
+    }
     return {
-      spawn: (request) => this.spawn(request, caller),
+      spawn: async (request) => {
+        const answer = await this.spawn(request, caller)
+        if (!isRefusal(answer)) for (const id of answer.subagent_ids) audited('spawn', id, answer)
+        return answer
+      },
       steer: async ({ subagent_id: id, message, steer_id }) => {
         const steerId = steer_id ?? this.options.tools.newId()
         const refused = await this.with(caller, id, (run) => run.steer(steerId, message, by))
         if (refused !== null) return { error: refused }
-        return { action: 'steer', subagent_id: id, steer_id: steerId, status: 'queued', note: this.steerNote(id) }
+        const note = this.steerNote(id)
+        return audited(
+          'steer',
+          id,
+          { action: 'steer', subagent_id: id, steer_id: steerId, status: 'queued', note } as const,
+          {
+            steer_id: steerId,
+          },
+        )
       },
       editSteer: ({ subagent_id, steer_id, message }) =>
         done(
@@ -146,7 +172,8 @@ export class Supervisor {
           (run) => run.interrupt(reason ?? '', by),
           'Session, worktree and branch are kept; resume goes on with a new instruction.',
         ),
-      resume: ({ subagent_id, message }) => this.resume(caller, by, subagent_id, message),
+      resume: async ({ subagent_id, message }) =>
+        audited('resume', subagent_id, await this.resume(caller, by, subagent_id, message)),
       answer: ({ subagent_id, request_id, answer }) =>
         done(
           'answer',
@@ -187,7 +214,34 @@ export class Supervisor {
         if (outcome.kind === 'problem') return { error: { code: 'repository', message: outcome.message } }
         if (run.child.worktree !== null && !run.child.discarded)
           await run.note({ type: 'discarded', what: outcome.what, by })
-        return { action: 'discard', subagent_id, status: outcome.removed ? 'discarded' : 'absent', note: outcome.what }
+        return audited('discard', subagent_id, {
+          action: 'discard',
+          subagent_id,
+          status: outcome.removed ? 'discarded' : 'absent',
+          note: outcome.what,
+        } as const)
+      },
+      verify: ({ subagent_id }) =>
+        done(
+          'verify',
+          subagent_id,
+          (run) => run.verifyAgain(),
+          'The checks run again; the verdict comes when they are through.',
+        ),
+      apply: async ({ subagent_id, how = 'merge', override = [], message }) => {
+        const run = await this.own(caller, subagent_id)
+        const refused = decideApply(run?.child, override)
+        if (run === undefined || refused !== null) return { error: refused ?? unknownChild }
+        const words = message?.trim() ?? ''
+        const outcome = await this.options.tools.apply(run.child, how, words === '' ? run.child.title : words)
+        if (outcome.kind === 'problem') return { error: { code: 'repository', message: outcome.message } }
+        const { commit, branch } = outcome
+        await run.note({ type: 'applied', how, overridden: [...override], by, ...(commit === null ? {} : { commit }) })
+        const where = branch === null ? 'the checked-out commit' : branch
+        const note =
+          commit === null ? `Staged on ${where}; commit it yourself.` : `Applied to ${where} as ${commit.slice(0, 10)}.`
+        const answer = { action: 'apply', subagent_id, status: 'applied', how, commit, branch, note } as const
+        return audited('apply', subagent_id, answer, { how, commit, overridden: override })
       },
     }
   }
@@ -353,6 +407,7 @@ export class Supervisor {
     return new ChildRun(log, transcript, tools, {
       changed: (id) => this.bell.ring(id),
       settled: (id) => {
+        this.recordCompletion(id)
         this.options.onSettled?.(id)
         this.startWaiting().catch((error: unknown) => tools.log('error', 'waiting children', { error: String(error) }))
       },
@@ -395,6 +450,38 @@ export class Supervisor {
       { setting: 'coxswain.maxChildrenPerParent', cap: maxChildrenPerParent, live: named(mine) },
       total,
     ])
+  }
+
+  private recordCompletion(id: string): void {
+    const child = this.runs.get(id)?.child
+    const attempt = child === undefined ? undefined : currentAttempt(child)
+    if (child === undefined) return
+    const usage = totalUsage(child)
+    this.record({
+      who: 'coxswain',
+      what: child.paused ? 'paused' : 'completed',
+      child: id,
+      parent_session: child.parentSession,
+      child_session: child.sessionId,
+      attempt: attempt?.n ?? 0,
+      delegate_goal: plainLine(child.task.goal, 500),
+      contract_hash: child.task.contract.hash ?? null,
+      status: child.phase,
+      disposition: child.verdict?.disposition ?? null,
+      verification_notes: child.verdict?.notes ?? [],
+      raw_summary_length: attempt?.report?.summary?.length ?? 0,
+      duration_s: attempt?.exit ? attempt.exit.durationMs / 1000 : null,
+      tokens: usage.inputTokens + usage.outputTokens,
+      cost_usd: usage.costUsd,
+    })
+  }
+
+  /** A deed for the audit trail. A trail that cannot be written is told, and the deed stands. */
+  private record(deed: Deed): void {
+    const { tools } = this.options
+    tools.audit
+      .add(deed)
+      .catch((error: unknown) => tools.log('error', 'the audit trail could not be written', { error: String(error) }))
   }
 
   /** The machine's slots for these children, or who holds them. */
@@ -473,6 +560,7 @@ export class Supervisor {
   /** After `dispose`: all that was under way has been written. */
   async closed(): Promise<void> {
     await Promise.all([...this.runs.values()].map((run) => run.closed()))
+    await this.options.tools.audit.close()
   }
 }
 
@@ -505,3 +593,5 @@ function limitsOf(task: TaskRequest, limits: Limits): Limits {
     ...(own.max_cost_usd === undefined ? {} : { maxCostUsd: own.max_cost_usd }),
   }
 }
+
+const whoOf = (caller: Caller): string => (caller.kind === 'person' ? 'person' : `parent ${caller.session}`)

@@ -4,6 +4,7 @@ import type { Child, Worktree } from '../core/child'
 import type { ProcessIdentity, Recipe, Verdict } from '../core/events'
 import type { KeeperLink } from '../process/keeperLink'
 import type { Launch } from '../process/launch'
+import type { AuditLog } from '../record/audit'
 import type { StorePaths } from '../record/paths'
 import type { Slots } from '../record/slots'
 
@@ -42,6 +43,13 @@ export interface Tools {
     child: Child,
     force: boolean,
   ): Promise<{ readonly kind: 'discarded'; readonly removed: boolean; readonly what: string } | Problem>
+  apply(
+    child: Child,
+    how: 'merge' | 'squash' | 'patch',
+    message: string,
+  ): Promise<{ readonly kind: 'applied'; readonly commit: string | null; readonly branch: string | null } | Problem>
+  /** Where deeds are kept. */
+  readonly audit: AuditLog
   /** The store has a folder for it. */
   childExists(id: string): boolean
   /** `env`: variables the conversation sets, beside those of `environment` that the launch names. */

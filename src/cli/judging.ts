@@ -1,0 +1,106 @@
+// The commands that judge: a child's work against its contract, what to do with a live child, and the trail of deeds.
+import { readFileSync } from 'node:fs'
+import { isLive } from '../core/child'
+import { decide as decideWhat, tailOf, type Decision, type WatchedChild } from '../core/policy'
+import { describeVerdict } from '../core/verdict'
+import { checkAudit } from '../record/audit'
+import type { Coxswain } from '../supervisor/openCoxswain'
+import { listAnswer } from '../supervisor/payloads'
+import { z } from 'zod'
+import { until, viewed, withStore } from './commands'
+import type { Invocation } from './invocation'
+import { granted, UsageError, word } from './output'
+
+/** Entries looked at for the tail: more than the lines it may have. */
+const tailEntries = 200
+
+export async function verify({ open, out, words }: Invocation): Promise<number> {
+  const id = word(words, 0, 'The ID of a child')
+  return await withStore(await open('run'), async (coxswain) => {
+    const before = viewed(coxswain, id).child.verdicts.length
+    granted(await coxswain.commands.verify({ subagent_id: id }))
+    await until(coxswain, async () => viewed(coxswain, id).child.verdicts.length > before)
+    const { verdict } = viewed(coxswain, id).child
+    if (verdict === null) return 1
+    out.print(
+      { subagent_id: id, verdict },
+      [describeVerdict(verdict), ...verdict.checks.map((check) => `${check.result.padEnd(7)} ${check.reason}`)].join(
+        '\n',
+      ),
+    )
+    if (verdict.status === 'verified') return 0
+    return verdict.disposition === 'partial' ? 3 : 1
+  })
+}
+
+const listPayload = z.object({
+  subagents: z.array(z.looseObject({ subagent_id: z.string(), accepting_steer: z.boolean() })),
+})
+
+/** One child, every live one, or those of a list payload on standard input. */
+export async function decide({ open, out, words }: Invocation): Promise<number> {
+  return await withStore(await open('command'), async (coxswain) => {
+    for (const child of watched(coxswain, words[0])) {
+      const decision = decideWhat(child, await tail(coxswain, child.subagent_id))
+      out.print(decision, decisionText(decision))
+    }
+    return 0
+  })
+}
+
+function watched(coxswain: Coxswain, which: string | undefined): readonly WatchedChild[] {
+  if (which === '-') {
+    let value: unknown
+    try {
+      value = JSON.parse(readFileSync(0, 'utf8'))
+    } catch {
+      throw new UsageError('invalid', 'Standard input is not JSON. Give it what "coxswain list --json" prints.')
+    }
+    const parsed = listPayload.safeParse(value)
+    if (!parsed.success)
+      throw new UsageError('invalid', 'Standard input is no list payload. Give it what "coxswain list --json" prints.')
+    return parsed.data.subagents.map(({ subagent_id, accepting_steer, goal }) => ({
+      subagent_id,
+      accepting_steer,
+      goal: typeof goal === 'string' ? goal : undefined,
+    }))
+  }
+  const views =
+    which === undefined ? coxswain.view.list().filter(({ child }) => isLive(child)) : [viewed(coxswain, which)]
+  const { subagents } = listAnswer(views, new Date())
+  if (which !== undefined && subagents.length === 0)
+    throw new UsageError('finished', 'That child has ended; there is nothing to decide.')
+  return subagents
+}
+
+async function tail({ view }: Coxswain, id: string): Promise<ReturnType<typeof tailOf>> {
+  const seen = view.get(id)
+  if (seen === undefined) return []
+  return tailOf(await view.entries(id, Math.max(0, seen.entryCount - tailEntries), tailEntries))
+}
+
+function decisionText({ action, subagent_id, reason, message }: Decision): string {
+  return `${subagent_id}  ${action}: ${reason}${message === undefined ? '' : `\n  ${message}`}`
+}
+
+export async function audit({ open, out, flags }: Invocation): Promise<number> {
+  return await withStore(await open('command'), async ({ paths }) => {
+    if (flags.check === true) {
+      const found = await checkAudit(paths.audit)
+      const words =
+        found.broken === null
+          ? `The chain of ${found.lines} lines holds.`
+          : `Line ${found.broken.line} is broken: ${found.broken.why}.`
+      out.print(found, words)
+      return found.broken === null ? 0 : 1
+    }
+    let text = ''
+    try {
+      text = readFileSync(paths.audit, 'utf8')
+    } catch {
+      // No deed yet.
+    }
+    process.stdout.write(text)
+    return 0
+  })
+}
