@@ -190,7 +190,12 @@ async function inspect(git: Git, folder: string): Promise<Repository | Problem> 
     note('partial', 'This is a partial clone: a new worktree may fetch missing files from its remote.')
   }
   if (isTrue(last('core.sparsecheckout')))
-    note('sparse', 'This is a sparse checkout: a child sees the same part of the tree.')
+    note(
+      'sparse',
+      atLeast(version, '2.36.0')
+        ? 'This is a sparse checkout: a child sees the same part of the tree.'
+        : `This is a sparse checkout, but git ${version.text} gives a child the whole tree; git 2.36 and newer do not.`,
+    )
   if (await lstat(join(topLevel, '.gitmodules')).catch(() => null)) {
     note('submodules', 'This repository has submodules; they are not filled in a new worktree.')
   }

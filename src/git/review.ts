@@ -107,7 +107,7 @@ async function readStatus(git: Git, made: Made, head: Head): Promise<WorktreeSta
   const tracked =
     commit === made.base && !work.trackedChanged
       ? { files: [], cut: false }
-      : await view.at(commit, () => changesFrom(view, made.base, [], work.sameContent))
+      : await view.at(commit, () => changesFrom(view, made.base, [], work))
   if (tracked.cut && !work.cut) problems.push('cut')
   const untracked = await countUntracked(made.path, work.untracked)
   const files = [...tracked.files, ...untracked].slice(0, filesKept)
@@ -135,6 +135,8 @@ export interface WorkingState {
   readonly untracked: readonly string[]
   /** Paths git calls changed whose bytes are what the stored LFS pointer stands for → the pointer's blob. */
   readonly sameContent: ReadonlyMap<string, string>
+  /** Absent files a sparse checkout leaves out; only asked for when something is absent. */
+  readonly leftOut: ReadonlySet<string>
   readonly cut: boolean
 }
 
@@ -155,6 +157,7 @@ export async function workingState(view: View): Promise<WorkingState> {
     timeoutMs: 120_000,
   })
   const changed = new Map<string, string>()
+  const absent: string[] = []
   const untracked: string[] = []
   const entries = stdout.toString('utf8').split('\0')
   if (cut) entries.pop()
@@ -162,12 +165,16 @@ export async function workingState(view: View): Promise<WorkingState> {
     if (entry.startsWith('? ')) untracked.push(entry.slice(2))
     else if (entry.startsWith('1 ')) {
       const parts = entry.split(' ')
-      changed.set(parts.slice(8).join(' '), parts[5] === '000000' ? '' : (parts[7] ?? ''))
+      const path = parts.slice(8).join(' ')
+      changed.set(path, parts[5] === '000000' ? '' : (parts[7] ?? ''))
+      if (parts[5] === '000000') absent.push(path)
     }
   }
+  const leftOut = absent.length > 0 ? await view.leftOut() : new Set<string>()
+  for (const path of absent) if (leftOut.has(path)) changed.delete(path)
   const sameContent = view.made.filters ? await unchangedLargeFiles(view, changed) : new Map<string, string>()
   const really = [...changed.keys()].filter((path) => !sameContent.has(path))
-  return { trackedChanged: really.length > 0, changed: really, untracked, sameContent, cut }
+  return { trackedChanged: really.length > 0, changed: really, untracked, sameContent, leftOut, cut }
 }
 
 const noCommits = { count: 0, problem: null }
@@ -193,7 +200,7 @@ async function changesFrom(
   view: View,
   base: string,
   more: readonly string[],
-  sameContent: ReadonlyMap<string, string>,
+  { sameContent, leftOut }: WorkingState,
 ): Promise<{ files: ChangedFile[]; cut: boolean }> {
   const compare = (counts: boolean) =>
     view.run({
@@ -223,7 +230,8 @@ async function changesFrom(
   const { stdout, cut } = compared
   const { files, blobs } = parseRawNumstat(stdout.toString('utf8'))
   const same = ({ path }: ChangedFile) => sameContent.has(path) && sameContent.get(path) === blobs.get(path)
-  return { files: files.filter((file) => !same(file)), cut }
+  const out = ({ kind, path }: ChangedFile) => kind === 'deleted' && leftOut.has(path)
+  return { files: files.filter((file) => !same(file) && !out(file)), cut }
 }
 
 /** Parses `diff --raw --numstat -z`: all raw records, then all counts, in the same order. `blobs` are the old side's. */
@@ -324,7 +332,7 @@ export async function changedFiles(
 ): Promise<{ kind: 'files'; files: readonly ChangedFile[]; cut: boolean } | Problem> {
   return through(git, known, 'compare the child with its base', async (view, made, commit) => {
     const work = await view.at(commit, () => workingState(view))
-    const tracked = await view.at(commit, () => changesFrom(view, made.base, ['-M', '-l400'], work.sameContent))
+    const tracked = await view.at(commit, () => changesFrom(view, made.base, ['-M', '-l400'], work))
     const untracked = await countUntracked(made.path, work.untracked)
     const files = [...tracked.files, ...untracked]
     return { kind: 'files', files: files.slice(0, filesKept), cut: work.cut || tracked.cut || files.length > filesKept }

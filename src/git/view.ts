@@ -276,6 +276,18 @@ export class View {
     return join(this.folder, name)
   }
 
+  /**
+   * Paths the worktree leaves out on purpose (sparse checkout), by its own index. Believed only to explain absence: a file
+   * that is there is always looked at.
+   */
+  async leftOut(): Promise<ReadonlySet<string>> {
+    if (!(await exists(join(this.folder, 'info/sparse-checkout')))) return new Set()
+    const index = join(this.made.gitDir, 'index')
+    const { stdout } = await this.run({ args: ['ls-files', '-t', '-z'], index, maxBytes: 256 * 1024 * 1024 })
+    const entries = stdout.toString('utf8').split('\0')
+    return new Set(entries.filter((entry) => entry.startsWith('S ')).map((entry) => entry.slice(2)))
+  }
+
   /** Acts while our index describes this commit. The next act on the same view waits. */
   at<T>(commit: string, act: () => Promise<T>): Promise<T> {
     return this.git.write(this.folder, async () => {

@@ -61,6 +61,24 @@ describe('a review', () => {
     expect(diff.kind === 'diff' && diff.text.split('\n').slice(-4)).toEqual(['@@ -1 +1 @@', '-old', '+new', ''])
   })
 
+  it('does not take what a sparse checkout leaves out for deleted, whatever was merged into it', async () => {
+    const root = bench.repository('project', { 'in/a': 'a\n', 'out/b': 'b\n', 'out/c': 'c\n' })
+    bench.sh(root, 'sparse-checkout', 'set', '--cone', 'in')
+    const worktree = await bench.add(root)
+    bench.sh(root, 'sparse-checkout', 'disable')
+    bench.commit(root, { 'out/b': 'changed on main\n', 'out/new': 'n\n' })
+    bench.commit(worktree.path, { 'in/a': 'work\n' })
+    bench.sh(worktree.path, 'merge', '-q', '--no-edit', 'main')
+    bench.sh(worktree.path, 'rm', '-q', '--cached', 'in/a')
+    bench.write(worktree.path, { 'in/fresh': 'f\n' })
+    expect(await status(bench.git, worktree)).toMatchObject({
+      dirty: true,
+      commits: 3,
+      files: [{ path: 'in/a', kind: 'modified' }, { path: 'in/fresh' }],
+      uncommitted: ['in/fresh'],
+    })
+  })
+
   it('is bounded: what is longer is cut and said to be', async () => {
     const root = bench.repository('project', { 'long.txt': 'x\n', 'huge.bin': 'x'.repeat(6 * 1024 * 1024) })
     const worktree = await bench.add(root)
