@@ -5,10 +5,8 @@ import { readFile } from 'node:fs/promises'
 import { currentAttempt, type Child } from '../core/child'
 import { contractPrompt, noContract, outputSchema, thawContract, type Contract } from '../core/contract'
 import type { Verdict } from '../core/events'
-import { changedFiles, fileAtBase, status } from '../git/review'
+import { worktreeFacts } from '../git/facts'
 import type { Git } from '../git/git'
-import type { Problem as GitProblem } from '../git/repository'
-import { listFiles } from '../git/treeHash'
 import type { KnownWorktree } from '../git/view'
 import { baseEnvironmentNames, pickEnvironment } from '../process/environment'
 import { runCommand } from '../process/runCommand'
@@ -66,7 +64,7 @@ export async function verifyChild(
       earlier: parts.earlier,
       askAgain: resume
         ? { possible: true }
-        : { possible: false, why: `${child.task.recipe.label} cannot be asked again` },
+        : { possible: false, why: `${child.task.recipe.label} cannot resume its session` },
     },
     world: worldOf(parts, known),
     workerFile: parts.workerFile,
@@ -85,27 +83,9 @@ function worldOf({ git, environment }: VerifyParts, known: KnownWorktree): World
         environment: pickEnvironment(environment, baseEnvironmentNames),
         ...(signal === undefined ? {} : { signal }),
       }),
-    files: async () => told(await listFiles(git, known)).paths,
-    changedFiles: async () => {
-      const { files, cut } = told(await changedFiles(git, known))
-      if (cut) throw new Error('more files changed than can be listed')
-      return files.flatMap(({ path, from }) => (from === undefined ? [path] : [from, path]))
-    },
-    committed: async () => {
-      const { commits, uncommitted } = told(await status(git, known))
-      return { commits, uncommitted }
-    },
-    blobAtBase: async (path) => told(await fileAtBase(git, known, path)).content,
+    ...worktreeFacts(git, known),
   }
 }
-
-/** Git's answer; its problem becomes the reason why a check is UNKNOWN. */
-function told<T extends { readonly kind: string }>(answer: T | GitProblem): T {
-  if (isProblem(answer)) throw new Error(answer.message)
-  return answer
-}
-
-const isProblem = (answer: { readonly kind: string }): answer is GitProblem => answer.kind === 'problem'
 
 /** What git needs to know a child's worktree again; undefined when it has none. */
 export function knownWorktree(child: Child, commonDir?: string): KnownWorktree | undefined {

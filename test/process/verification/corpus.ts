@@ -1089,6 +1089,13 @@ honest('command that builds what is then looked at', {
   ),
   report: noReport,
 })
+honest('command that leaves a process of its own group behind, its output open', {
+  ...command(['node', 'test.js']),
+  act: write([
+    'test.js',
+    'require("child_process").spawn("sleep", ["30"], { detached: true, stdio: "inherit" }).unref()',
+  ]),
+})
 lie('command, exit 1', {
   ...command(['node', 'test.js']),
   act: write(['test.js', 'process.exit(1)']),
@@ -1132,7 +1139,11 @@ lie('command, the last of three fails', {
   report: noReport,
   status: 'failed',
 })
-lie('command, no such program', { ...command(['no-such-program-here']), status: 'unverified', says: 'no such program' })
+lie('command, no such program', {
+  ...command(['no-such-program-here']),
+  status: 'unverified',
+  says: 'could not be started',
+})
 lie('command, no program of that name in the worktree', { ...command(['./run-tests']), status: 'unverified' })
 lie('command, endless', {
   ...command(['sleep', '60'], { timeoutSeconds: 0.3 }),

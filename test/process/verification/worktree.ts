@@ -1,6 +1,6 @@
 // A real worktree of a real repository, made and read by the product's own git room, for verification tests; and what a
 // child would do in it. Repositories are shared by all worktrees of one test file that begin alike.
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { lstatSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
@@ -13,6 +13,7 @@ import type { EndedPhase } from '../../../src/core/child'
 import type { Contract } from '../../../src/core/contract'
 import type { Verdict } from '../../../src/core/events'
 import type { Judgement } from '../../../src/core/verdict'
+import { runCommand } from '../../../src/process/runCommand'
 import { contractFromValue } from '../../../src/verification/contractText'
 import { verify, type ClaimedReport } from '../../../src/verification/verify'
 import type { Limits, RunOutcome, RunRequest, World } from '../../../src/verification/world'
@@ -132,7 +133,7 @@ export class Worktree {
   }
 
   world(): World {
-    return { run: runProgram, ...worktreeFacts(this.from.git, this.known) }
+    return { run, ...worktreeFacts(this.from.git, this.known) }
   }
 
   /** What the supervisor does after an attempt has ended, with every answer the record would give. */
@@ -182,47 +183,8 @@ export function claims(...names: string[]): string {
   return JSON.stringify({ artifacts: Object.fromEntries(names.map((name) => [name, name])), summary: 'Done.' })
 }
 
-/** In its own process group, without a shell; the group ends with it. */
-export function runProgram({ argv, cwd, timeoutMs, outputCapBytes }: RunRequest): Promise<RunOutcome> {
-  return new Promise((done) => {
-    const child = spawn(argv[0] ?? '', argv.slice(1), {
-      cwd,
-      env: environment,
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    let output = ''
-    let outputBytes = 0
-    let why: 'timed out' | 'too much output' | null = null
-    const end = (reason: typeof why): void => {
-      why ??= reason
-      if (child.pid !== undefined)
-        try {
-          process.kill(-child.pid, 'SIGKILL')
-        } catch {
-          // It is gone.
-        }
-    }
-    const timer = setTimeout(() => end('timed out'), timeoutMs)
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (piece: Buffer) => {
-        outputBytes += piece.length
-        output = (output + piece.toString('utf8')).slice(-16_384)
-        if (outputBytes > outputCapBytes) end('too much output')
-      })
-    child.once('error', (error: NodeJS.ErrnoException) => {
-      clearTimeout(timer)
-      done({ kind: 'not started', reason: error.code === 'ENOENT' ? 'there is no such program' : error.message })
-    })
-    child.once('exit', () => end(null))
-    child.once('close', (code, signal) => {
-      clearTimeout(timer)
-      if (why === 'timed out') done({ kind: 'timed out', output })
-      else if (why === 'too much output') done({ kind: 'too much output', output, limitBytes: outputCapBytes })
-      else done({ kind: 'exited', code, signal, output, outputBytes })
-    })
-  })
-}
+/** As the product runs a command check. */
+const run = (request: RunRequest): Promise<RunOutcome> => runCommand({ ...request, environment })
 
 function put(path: string, content: string | Uint8Array): void {
   mkdirSync(dirname(path), { recursive: true })
