@@ -179,7 +179,8 @@ class OpenStore implements Coxswain {
         if (problem !== undefined) return problem
         continue
       }
-      const asked = await askOwner(owner, this.options.caller, name, request, patienceMs)
+      const { agents } = this.options.settings()
+      const asked = await askOwner(owner, this.options.caller, name, request, { agents, patienceMs })
       if (asked.kind === 'answer') return asked.answer
       if (asked.kind === 'silent') {
         if (!(await this.isFrozen(owner)))
@@ -274,10 +275,11 @@ class OpenStore implements Coxswain {
         const { maxChildrenPerParent, maxChildrenTotal, defaultAgent } = settings
         return { maxChildrenPerParent, maxChildrenTotal, defaultAgent, limits: limitsFrom(settings) }
       },
-      recipe: async (request, agentId) => {
+      recipe: async (request, agentId, callersAgents) => {
         const bundled = await this.bundled()
         if ('message' in bundled) return bundled
-        const { agents, autonomy } = this.options.settings()
+        const { agents: own, autonomy } = this.options.settings()
+        const agents = { ...own, ...callersAgents }
         return await recipeOf(request, agentId, { agents, bundled, environment: this.options.environment, autonomy })
       },
       repositoryProblem: async () => {
@@ -287,7 +289,7 @@ class OpenStore implements Coxswain {
       hash: sha256,
       ...(this.options.onSettled === undefined ? {} : { onSettled: this.options.onSettled }),
     })
-    const server = await serveCommands(socketPath, token, (caller) => supervisor.commandsFor(caller))
+    const server = await serveCommands(socketPath, token, (caller, agents) => supervisor.commandsFor(caller, agents))
     if (this.disposed) {
       server.dispose()
       claimed.release()

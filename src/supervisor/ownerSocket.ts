@@ -3,6 +3,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { z } from 'zod'
+import { readAgentsSettings, type AgentsSettings } from '../agents/registry'
 import {
   commandNames,
   invalidRequest,
@@ -27,7 +28,12 @@ const messageSchema = z.strictObject({
   caller: callerSchema,
   command: z.enum(commandNames as [CommandName, ...CommandName[]]),
   request: z.unknown(),
+  /** Agents the caller's own settings name, beside the owner's. */
+  agents: z.unknown().optional(),
 })
+
+/** The commands a caller may give; `agents`: those of its own settings. */
+export type CommandsFor = (caller: Caller, agents: AgentsSettings) => Commands
 
 export interface OwnerServer {
   /** Synchronous; open calls are cut. */
@@ -35,11 +41,7 @@ export interface OwnerServer {
 }
 
 /** Listens on `socketPath`, which does not exist yet and lies in a private folder. */
-export async function serveCommands(
-  socketPath: string,
-  token: string,
-  commandsFor: (caller: Caller) => Commands,
-): Promise<OwnerServer> {
+export async function serveCommands(socketPath: string, token: string, commandsFor: CommandsFor): Promise<OwnerServer> {
   const sockets = new Set<Socket>()
   const server: Server = createServer((socket) => {
     sockets.add(socket)
@@ -60,7 +62,7 @@ export async function serveCommands(
   }
 }
 
-async function serveOne(socket: Socket, token: string, commandsFor: (caller: Caller) => Commands): Promise<void> {
+async function serveOne(socket: Socket, token: string, commandsFor: CommandsFor): Promise<void> {
   const line = await readLine(socket)
   if (line === undefined) return void socket.destroy()
   let answer: CommandAnswer
@@ -73,7 +75,7 @@ async function serveOne(socket: Socket, token: string, commandsFor: (caller: Cal
   socket.end(`${JSON.stringify(answer)}\n`)
 }
 
-async function act(line: string, token: string, commandsFor: (caller: Caller) => Commands): Promise<CommandAnswer> {
+async function act(line: string, token: string, commandsFor: CommandsFor): Promise<CommandAnswer> {
   let value: unknown
   try {
     value = JSON.parse(line)
@@ -84,8 +86,10 @@ async function act(line: string, token: string, commandsFor: (caller: Caller) =>
   if (!message.success)
     return refusal('The message is of another version or shape. Use the same version of Coxswain everywhere.')
   if (!sameToken(message.data.token, token)) return refusal("The token is not this owner's.")
-  const { command, request, caller } = message.data
-  return await runCommandNamed(commandsFor(caller), command, request)
+  const { command, request, caller, agents = {} } = message.data
+  const reading = readAgentsSettings(agents)
+  if (!reading.ok) return { error: { code: 'invalid', message: reading.refusal } }
+  return await runCommandNamed(commandsFor(caller, reading.settings), command, request)
 }
 
 /** Parses a request where it enters and runs its command. */
@@ -110,13 +114,13 @@ export type Asked =
   | { readonly kind: 'unreachable' }
   | { readonly kind: 'silent' }
 
-/** Sends one command to the owner of a store. Never rejects. */
+/** Sends one command to the owner of a store, with the agents of the caller's own settings. Never rejects. */
 export async function askOwner(
   owner: { readonly socketPath: string; readonly token: string },
   caller: Caller,
   command: CommandName,
   request: unknown,
-  patienceMs: number,
+  { agents, patienceMs }: { readonly agents: AgentsSettings; readonly patienceMs: number },
 ): Promise<Asked> {
   const socket = connect(owner.socketPath)
   const timer = setTimeout(() => socket.destroy(new Error('silent')), patienceMs)
@@ -125,7 +129,8 @@ export async function askOwner(
       let connected = false
       socket.once('connect', () => {
         connected = true
-        socket.write(`${JSON.stringify({ v: protocolVersion, token: owner.token, caller, command, request })}\n`)
+        const message = { v: protocolVersion, token: owner.token, caller, command, request, agents }
+        socket.write(`${JSON.stringify(message)}\n`)
       })
       socket.once('error', (error) =>
         resolve({ kind: connected && error.message === 'silent' ? 'silent' : 'unreachable' }),

@@ -1,5 +1,6 @@
 // Everything one owner supervises: accepts work, knows whose it is, keeps the caps, and hands each wish to the run of its
 // child. Answers in-turn; no call here waits for a child.
+import type { AgentsSettings } from '../agents/registry'
 import { currentAttempt, isLive, totalUsage, type Child } from '../core/child'
 import { contractRef, freezeContract, readContract, type FrozenContract } from '../core/contract'
 import {
@@ -58,7 +59,7 @@ export interface SupervisorOptions {
   readonly tools: Tools
   readonly settings: () => SupervisorSettings
   /** The agent as installed, with everything a resume will need, or why it cannot be used. */
-  readonly recipe: (request: TaskRequest, agentId: string) => Promise<Recipe | Problem>
+  readonly recipe: (request: TaskRequest, agentId: string, callersAgents: AgentsSettings) => Promise<Recipe | Problem>
   /** Why nothing can be started in this repository now; undefined when it can. */
   readonly repositoryProblem: () => Promise<string | undefined>
   readonly hash: (text: string) => string
@@ -95,7 +96,8 @@ export class Supervisor {
     this.recovered = Promise.all(recoveries)
   }
 
-  commandsFor(caller: Caller): Commands {
+  /** `agents`: those of the caller's own settings, which it may dispatch to beside the owner's. */
+  commandsFor(caller: Caller, agents: AgentsSettings = {}): Commands {
     const by: Actor = caller.kind === 'person' ? { kind: 'person' } : { kind: 'parent', session: caller.session }
     const end = async (
       action: 'stop' | 'interrupt',
@@ -124,7 +126,7 @@ export class Supervisor {
     }
     return {
       spawn: async (request) => {
-        const answer = await this.spawn(request, caller)
+        const answer = await this.spawn(request, caller, agents)
         if (!isRefusal(answer)) for (const id of answer.subagent_ids) audited('spawn', id, answer)
         return answer
       },
@@ -261,7 +263,11 @@ export class Supervisor {
     return [...this.runs.values()].map((run) => run.child).filter((child) => isLive(child) && !child.waitingForSlot)
   }
 
-  private async spawn(request: SpawnRequest, caller: Caller): Promise<DispatchAnswer | Refusal> {
+  private async spawn(
+    request: SpawnRequest,
+    caller: Caller,
+    agents: AgentsSettings,
+  ): Promise<DispatchAnswer | Refusal> {
     const settings = this.options.settings()
     const count = request.tasks.length
     // Taken before the first wait: of two racing dispatches at the cap exactly one is accepted.
@@ -271,7 +277,7 @@ export class Supervisor {
     let held = full === null ? count : 0
     this.reserved += held
     try {
-      const drafts = await this.draft(request, settings)
+      const drafts = await this.draft(request, settings, agents)
       if (isRefusal(drafts)) return drafts
       const { tools } = this.options
       const delegationId = tools.newId()
@@ -310,7 +316,11 @@ export class Supervisor {
   }
 
   /** Everything about a dispatch that can be refused, before anything exists. */
-  private async draft(request: SpawnRequest, settings: SupervisorSettings): Promise<Draft[] | Refusal> {
+  private async draft(
+    request: SpawnRequest,
+    settings: SupervisorSettings,
+    agents: AgentsSettings,
+  ): Promise<Draft[] | Refusal> {
     const refusedBatch = decideBatchGoals(request.tasks.map((task) => task.goal))
     if (refusedBatch !== null) return { error: refusedBatch }
     const drafts: Draft[] = []
@@ -327,7 +337,7 @@ export class Supervisor {
         return {
           error: { code: 'invalid', message: `The contract${at} cannot be used: ${reading.problems.join('; ')}.` },
         }
-      const recipe = await this.options.recipe(task, task.agent ?? settings.defaultAgent)
+      const recipe = await this.options.recipe(task, task.agent ?? settings.defaultAgent, agents)
       if ('message' in recipe) return { error: { code: 'unknown_agent', message: recipe.message } }
       const frozen = freezeContract(reading.contract, this.options.hash)
       drafts.push({
