@@ -16,7 +16,7 @@ export async function supervise({ open }: Invocation): Promise<number> {
     let idleSince = performance.now()
     while (!going.signal.aborted && coxswain.isOwner()) {
       await new Promise((resolve) => setTimeout(resolve, lookMs))
-      if (coxswain.liveCount() > 0) idleSince = performance.now()
+      if (coxswain.inUse()) idleSince = performance.now()
       else if (performance.now() - idleSince >= idleMs) return 0
     }
     return 0

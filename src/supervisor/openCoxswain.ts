@@ -39,6 +39,8 @@ const beatMs = 2_000
 /** An owner whose heart has not beaten for so long while its process lives is frozen. */
 const frozenMs = 15_000
 const patienceMs = 5_000
+/** An owner takes the store before it listens: so long it may take until it can be reached. */
+const reachMs = 15_000
 
 export interface CoxswainOptions {
   /** The opened folder, anywhere in a repository. */
@@ -85,6 +87,8 @@ export interface Coxswain {
   handOver(): Promise<void>
   /** Children with a process, of this owner. */
   liveCount(): number
+  /** This owner has live children, or carries out a command. */
+  inUse(): boolean
   /** Lets go at once; children go on. Twice is harmless. */
   dispose(): void
   /** After `dispose`: everything under way has been written. */
@@ -156,6 +160,10 @@ class OpenStore implements Coxswain {
     return this.supervisor?.liveCount() ?? 0
   }
 
+  inUse(): boolean {
+    return this.liveCount() > 0 || this.server?.isBusy() === true
+  }
+
   async agents(): Promise<readonly AgentInfo[]> {
     const bundled = await this.bundled()
     if ('message' in bundled) throw new Error(bundled.message)
@@ -169,7 +177,7 @@ class OpenStore implements Coxswain {
   // ── commands ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   private async route(name: CommandName, request: unknown): Promise<CommandAnswer> {
-    for (let tries = 0; tries < 3; tries++) {
+    for (const since = performance.now(); performance.now() - since < reachMs;) {
       if (this.disposed) return unavailable('This window is closing.')
       if (this.supervisor !== undefined)
         return await call(this.supervisor.commandsFor(this.options.caller), name, request)

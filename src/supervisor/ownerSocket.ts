@@ -36,6 +36,8 @@ const messageSchema = z.strictObject({
 export type CommandsFor = (caller: Caller, agents: AgentsSettings) => Commands
 
 export interface OwnerServer {
+  /** A command is being carried out. */
+  isBusy(): boolean
   /** Synchronous; open calls are cut. */
   dispose(): void
 }
@@ -43,11 +45,13 @@ export interface OwnerServer {
 /** Listens on `socketPath`, which does not exist yet and lies in a private folder. */
 export async function serveCommands(socketPath: string, token: string, commandsFor: CommandsFor): Promise<OwnerServer> {
   const sockets = new Set<Socket>()
+  let busy = 0
   const server: Server = createServer((socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     socket.on('error', () => undefined)
-    void serveOne(socket, token, commandsFor)
+    busy++
+    void serveOne(socket, token, commandsFor).finally(() => busy--)
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -55,6 +59,7 @@ export async function serveCommands(socketPath: string, token: string, commandsF
   })
   server.unref()
   return {
+    isBusy: () => busy > 0,
     dispose: () => {
       server.close()
       for (const socket of sockets) socket.destroy()

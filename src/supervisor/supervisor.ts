@@ -254,9 +254,10 @@ export class Supervisor {
     return listAnswer(own, this.options.tools.now())
   }
 
-  /** Every child with a process, or about to have one. */
+  /** Every child with a process, about to have one, or whose result is being written. */
   liveCount(): number {
-    return [...this.runs.values()].filter((run) => isLive(run.child)).length
+    const children = [...this.runs.values()].map((run) => run.child)
+    return children.filter((child) => isLive(child) || settledWithoutResult(child)).length + this.reserved
   }
 
   private live(): Child[] {
