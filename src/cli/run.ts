@@ -154,7 +154,14 @@ function happenings(child: Child): [key: string, event: string][] {
 
 /** Children of others that this process owned meanwhile get an owner that stays. */
 async function leaveOthers(coxswain: Coxswain): Promise<void> {
-  if (coxswain.isOwner() && coxswain.liveCount() > 0) await coxswain.handOver()
+  if (!coxswain.isOwner() || !coxswain.inUse()) return
+  // A process that is just being started is waited for: its start would otherwise count as failed.
+  await until(coxswain, async () => !coxswain.view.list().some(({ child }) => isStarting(child)))
+  await coxswain.handOver()
+}
+
+function isStarting(child: Child): boolean {
+  return (child.phase === 'PENDING' && !child.waitingForSlot) || child.phase === 'STARTING'
 }
 
 /** 0 all well, 3 the rest is partial, 1 otherwise. */

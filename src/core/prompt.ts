@@ -5,13 +5,17 @@ import type { Task } from './events'
 const early = 'Added before you started, by the person or agent who gave you this task:'
 const missed = 'Said to you while you were working, but you had stopped before you read it. Take it into account:'
 
-/** The first turn: the goal, its context, where to work, the contract's demands, and steers that came before the start. */
+/**
+ * The first turn: the goal, its context, where to work, the contract's demands, steers that came before the start, and
+ * what was said on resuming a child whose agent had never run.
+ */
 export function firstPrompt(
   task: Task,
   place: { cwd: string; branch: string },
   contract: string,
   steers: readonly Steer[],
   attended: boolean,
+  message: string | null = null,
 ): string {
   const parts = [
     task.goal.trim(),
@@ -20,6 +24,7 @@ export function firstPrompt(
     ...(attended ? [] : ['Nobody is there to answer questions: decide yourself, and say what you assumed.']),
     ...(contract === '' ? [] : [contract]),
     ...steerParts(early, steers),
+    ...(message === null || message.trim() === '' ? [] : [message.trim()]),
   ]
   return `${parts.join('\n\n')}\n`
 }

@@ -26,12 +26,19 @@ export interface Plan {
   readonly reason: 'first' | 'resume' | 'retry'
   readonly message: string | null
   readonly sessionId: string
+  /** It goes on with the agent's session instead of beginning one. */
+  readonly resume: boolean
 }
 
 export interface Prepared {
   readonly conversation: Conversation
   readonly launch: Launch
   readonly prompt: string
+}
+
+/** Whether attempt `n` has a session to go on with: one whose former attempts never ran begins with the whole brief. */
+export function continuesSession(child: Child, n: number): boolean {
+  return child.attempts.some((attempt) => attempt.n < n && attempt.launchedAt !== null)
 }
 
 /** A start that cannot be, in words for a person. */
@@ -48,10 +55,9 @@ export async function prepareAttempt(child: Child, plan: Plan, tools: Tools): Pr
   makeFolder(paths.control)
   const steers = child.steers.filter((steer) => plan.carried.includes(steer.id))
   const contract = await tools.contractPrompt(child)
-  const prompt =
-    plan.reason === 'first'
-      ? firstPrompt(child.task, worktree, contract.text, steers, tools.attended())
-      : resumePrompt(plan.message, steers)
+  const prompt = plan.resume
+    ? resumePrompt(plan.message, steers)
+    : firstPrompt(child.task, worktree, contract.text, steers, tools.attended(), plan.message)
   const conversation = await converse(child, plan, prompt, tools, contract.outputSchema)
   const { launch } = conversation
   for (const [path, content] of Object.entries({ [paths.prompt]: prompt, ...launch.files }))
@@ -85,7 +91,8 @@ export async function prepareAttempt(child: Child, plan: Plan, tools: Tools): Pr
 /** The conversation of an attempt whose process another supervisor started: it is about to hear the past again. */
 export async function rejoin(child: Child, attempt: Attempt, tools: Tools): Promise<Conversation> {
   const { n, reason, sessionId, message } = attempt
-  return await converse(child, { attempt: n, carried: [], reason, sessionId, message }, '', tools, undefined)
+  const plan = { attempt: n, carried: [], reason, sessionId, message, resume: continuesSession(child, n) }
+  return await converse(child, plan, '', tools, undefined)
 }
 
 async function converse(
@@ -105,7 +112,7 @@ async function converse(
     childId: child.id,
     attempt: plan.attempt,
     sessionId: plan.sessionId,
-    resume: plan.reason !== 'first',
+    resume: plan.resume,
     prompt,
     cwd: child.worktree?.cwd ?? '',
     promptFile: paths.prompt,
@@ -203,10 +210,11 @@ export class Talk {
       if (error instanceof LinkLostError) return
       throw error
     }
+    // In this order: an agent that hears first that nobody answers would decide by itself and go on.
+    if (conversation.softEnd !== undefined) await this.send(conversation.softEnd.write(), 'soft-end')
     if (conversation.answer !== undefined)
       for (const request of openRequests(child))
         await this.send(conversation.answer(request.id, { kind: 'cancelled' }), `answer-${request.id}`)
-    if (conversation.softEnd !== undefined) await this.send(conversation.softEnd.write(), 'soft-end')
   }
 }
 

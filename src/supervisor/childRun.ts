@@ -30,7 +30,7 @@ import { createWhole } from '../record/atomicWrite'
 import type { ChildLog } from '../record/childLog'
 import { makeFolder, type ChildPaths } from '../record/paths'
 import type { NewEntry, TranscriptFile } from '../record/transcriptFile'
-import { Past, prepareAttempt, rejoin, StartProblem, Talk, type Plan } from './attempt'
+import { continuesSession, Past, prepareAttempt, rejoin, StartProblem, Talk, type Plan } from './attempt'
 import { answerInWords, exitInWords, limitInWords, notice } from './attemptWords'
 import { findAttempt, type FoundAttempt } from './findAttempt'
 import { resultOf } from './results'
@@ -123,12 +123,11 @@ export class ChildRun {
     return this.enqueue(async () => {
       const refused = decideStop(this.child)
       if (refused !== null || this.child.phase === 'CANCEL_REQUESTED') return refused
-      const wasPaused = this.child.paused
       await this.append([{ type: 'stopRequested', reason, by }], true, [
         { kind: 'notice', level: 'info', text: `Stop requested${reason === '' ? '' : `: ${reason}`}.` },
       ])
       if (isLive(this.child)) this.later(() => this.endAttempt('stop', reason))
-      else if (wasPaused || this.child.phase === 'CANCELLED') this.later(() => this.settle())
+      else this.detached(() => this.settle())
       return null
     })
   }
@@ -229,17 +228,16 @@ export class ChildRun {
       .map((s) => s.id)
     const attempt = this.child.attempts.length + 1
     const sessionId = this.child.sessionId ?? newSessionId()
-    const resume = reason !== 'first'
+    const resume = continuesSession(this.child, attempt)
     await this.append([{ type: 'launching', attempt, round, sessionId, resume, carried, message, reason }], true)
-    return { attempt, carried, reason, message, sessionId }
+    return { attempt, carried, reason, message, sessionId, resume }
   }
 
   private async launch(plan: Plan): Promise<void> {
     const { folder } = this.paths.attempt(plan.attempt)
     try {
       const { conversation, launch, prompt } = await prepareAttempt(this.child, plan, this.tools)
-      await this.enqueue(() => this.write([{ kind: 'turn', reason: plan.reason, prompt }]))
-      if (!this.tools.isOwner()) return
+      if (!(await this.enqueue(() => this.stillWanted(plan, prompt))) || !this.tools.isOwner()) return
       const link = await this.tools.startKeeper(folder, launch, conversation.launch.env)
       await this.enqueue(async () => {
         await this.append([{ type: 'launched', attempt: plan.attempt, keeper: link.keeper, agent: link.agent }], true)
@@ -257,6 +255,16 @@ export class ChildRun {
       const tail = (await stderrTail(folder).catch(() => [])).join('\n')
       await this.enqueue(() => this.failStart(messageOf(error), plan.attempt, tail))
     }
+  }
+
+  /** Tells the turn that is about to begin, unless a wish to end came since it was planned: then nothing is started. */
+  private async stillWanted(plan: Plan, prompt: string): Promise<boolean> {
+    if (currentAttempt(this.child)?.endRequest) {
+      await this.failStart('it was called off before its process was started.', plan.attempt)
+      return false
+    }
+    await this.write([{ kind: 'turn', reason: plan.reason, prompt }])
+    return true
   }
 
   /** A wish to end that came while the process was being started or nobody followed it. */
@@ -305,8 +313,9 @@ export class ChildRun {
     const attempt = currentAttempt(this.child)
     if (attempt === undefined) {
       if (this.child.phase === 'PENDING' && !this.child.waitingForSlot) this.start()
+      // No attempt was announced, so no process can exist: what was accepted is begun, not repeated.
       else if (this.child.phase === 'STARTING')
-        await this.enqueue(() => this.failStart('Coxswain ended while this child was being started. Start it again.'))
+        await this.launch(await this.enqueue(() => this.plan('first', this.child.round, null)))
       return
     }
     if (attempt.ended !== null) {
@@ -459,7 +468,7 @@ export class ChildRun {
     const { approvalTimeoutMs } = this.child.task.limits
     if (!this.tools.attended() && this.child.requests.find((r) => r.id === requestId)?.ask.kind === 'question') {
       const text = 'Nobody is there to answer: decide yourself, and say what you assumed.'
-      this.later(() => this.answer(requestId, { kind: 'text', text }, coxswain, 'nobody was attending'))
+      this.detached(() => this.answer(requestId, { kind: 'text', text }, coxswain, 'nobody was attending'))
       return
     }
     await this.talk?.link.pauseClock()
