@@ -552,10 +552,14 @@ export class ChildRun {
 
   private async onExit(talk: Talk, exit: ExitRecord): Promise<void> {
     if (this.talk !== talk) return
-    await this.recordExit(talk.conversation, talk.attempt, exit)
+    // No longer the run's: whoever disposes of it once the end is on record must not cut the keeper's acknowledgement.
     this.talk = undefined
-    await talk.link.acknowledgeExit()
-    talk.link.detach()
+    try {
+      await this.recordExit(talk.conversation, talk.attempt, exit)
+      await talk.link.acknowledgeExit()
+    } finally {
+      talk.link.detach()
+    }
   }
 
   private async recordExit(conversation: Conversation, attempt: number, exit: ExitRecord): Promise<void> {
