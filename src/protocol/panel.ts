@@ -158,7 +158,7 @@ export const panelEntrySchema = z.intersection(
     }),
     z.object({ kind: z.literal('toolEnded'), toolId: z.string(), output: shownText, isError: z.boolean() }),
     z.object({ kind: z.literal('steer'), steerId: z.string(), text: z.string(), by: z.string() }),
-    z.object({ kind: z.literal('receipt'), steerId: z.string(), words: z.string() }),
+    z.object({ kind: z.literal('receipt'), steerId: z.string(), state: steerState, words: z.string() }),
     z.object({ kind: z.literal('asked'), words: z.string() }),
     z.object({ kind: z.literal('answered'), words: z.string() }),
     z.object({ kind: z.literal('report'), ok: z.boolean(), text: shownText }),

@@ -152,7 +152,7 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
 
   command('showTranscript', async (...args) => {
     const [child] = await meant(args.slice(0, 1), () => true, t('Show a transcript'))
-    if (child !== undefined) panels.show(child.child.id, { preserveFocus: calledFromRow(args) })
+    if (child !== undefined) panels.show(child.child.id, { preserveFocus: false })
   })
   command('showNeedsYou', async () => {
     const view = await opened()
@@ -244,9 +244,10 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
     tree.setFilter(nothingFiltered)
     await vscode.commands.executeCommand('setContext', 'coxswain.filtered', false)
   })
-  command('showMore', (standing) => {
-    const known = standings.find((each) => each === standing)
-    if (known !== undefined) tree.unfold(known)
+  command('openSelected', () => {
+    const [node] = tree.treeView.selection
+    if (node?.kind === 'child') panels.show(node.id, { preserveFocus: true })
+    else if (node?.kind === 'more') tree.unfold(node.standing)
   })
   command('keepPanel', () => panels.keepActive())
   command('openWalkthrough', async () => {
@@ -534,11 +535,6 @@ function namedBy(args: readonly unknown[]): readonly string[] {
 
 function isNode(value: unknown): value is TreeNode {
   return typeof value === 'object' && value !== null && 'kind' in value
-}
-
-/** A click on a row leaves the keyboard in the tree; the palette does not. */
-function calledFromRow(args: readonly unknown[]): boolean {
-  return args.length > 0
 }
 
 function isBrief(value: unknown): value is Brief {

@@ -35,7 +35,7 @@ export class StatusItem implements vscode.Disposable {
       this.item.hide()
       return
     }
-    this.item.text = `$(megaphone) ${needs > 0 ? t('{n} need you', { n: needs }) : t('{n} working', { n: working })}`
+    this.item.text = `$(megaphone) ${needs === 1 ? t('1 needs you') : needs > 0 ? t('{n} need you', { n: needs }) : t('{n} working', { n: working })}`
     this.item.accessibilityInformation = {
       label: t('Coxswain: {needs} children need you, {working} working', { needs, working }),
     }

@@ -2,17 +2,9 @@
 import { expect } from 'vitest'
 import { until } from './harness/until.js'
 import { vscodeTest } from './harness/vscodeTest.js'
-import type { Workbench } from './harness/workbench.js'
+import { newChild } from './panelParts.js'
 
 const test = vscodeTest({ env: () => ({ COXSWAIN_DEMO_PACE_MS: '600' }) })
-
-/** Dispatches a child by keyboard alone, with the demo agent and no contract. */
-async function newChild(workbench: Workbench, goal: string): Promise<void> {
-  await workbench.run('Coxswain: New child…')
-  await workbench.answer(goal)
-  await workbench.pick('Demo agent')
-  await workbench.pick('No contract')
-}
 
 test('dispatch, watch, steer with proof, pause, resume, stop, and nothing is left running', async ({
   workbench,

@@ -31,7 +31,12 @@ export function show(element: HTMLElement, visible: boolean): void {
   if (element.hidden === visible) element.hidden = !visible
 }
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const clock = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+})
 
 export function time(iso: string): HTMLTimeElement {
   const element = el('time', 'time', clockTime(iso))

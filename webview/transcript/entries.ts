@@ -53,7 +53,10 @@ function body(entry: PanelEntry, context: RowContext): HTMLElement {
     case 'steer':
       return steer(entry, context)
     case 'receipt':
-      return line('megaphone', `${say.steerReceipt} ${entry.words}`, entry.at, 'quiet')
+      // The steer's own row tells all its times; of the way only what was proven is worth a line where it happened.
+      return entry.state === 'sent'
+        ? el('div', 'nothing')
+        : line('megaphone', `${say.steerReceipt} ${entry.words}`, entry.at, 'quiet')
     case 'asked':
       return line('question', `${say.asks}: ${entry.words}`, entry.at, 'strong')
     case 'answered':

@@ -73,10 +73,11 @@ export class VirtualList {
     for (const n of rows) {
       const former = this.mounted.get(n)
       if (former === undefined) continue
-      // A selection or a focused control inside survives only if the row does.
+      const focused = former.contains(document.activeElement)
       const fresh = this.source.row(n)
       former.replaceWith(fresh)
       this.mounted.set(n, fresh)
+      if (focused) fresh.querySelector<HTMLElement>('summary, button, [tabindex]')?.focus()
     }
     this.schedule()
   }

@@ -121,7 +121,7 @@ export class Steering {
     }
     this.renderRequests(child.requests)
     this.renderMissed(child)
-    this.renderSteers(child.steers)
+    this.renderSteers(child)
   }
 
   private async submit(): Promise<void> {
@@ -171,12 +171,12 @@ export class Steering {
     this.missedLine.replaceChildren(icon('warning'), el('span', 'missed-words', say.missed(child.missed)), go.element)
   }
 
-  private renderSteers(all: readonly PanelSteer[]): void {
-    // What still moves or went wrong, and the newest that arrived, so that its "confirmed" is seen where it was typed.
-    const last = all[all.length - 1]
-    const shown = all.filter(
-      (steer) => !(steer.state === 'confirmed' || steer.state === 'withdrawn') || steer.id === last?.id,
-    )
+  private renderSteers({ steers: all, live }: PanelChild): void {
+    // What still moves or went wrong, and while it runs the newest one, so that its "confirmed" is seen where it was typed.
+    const last = live ? all[all.length - 1] : undefined
+    const over = (steer: PanelSteer): boolean =>
+      steer.state === 'confirmed' || steer.state === 'withdrawn' || (steer.state === 'delivered' && !live)
+    const shown = all.filter((steer) => !over(steer) || steer.id === last?.id)
     const asText = JSON.stringify(shown)
     if (asText === this.shownSteers || this.editing !== null) return
     this.shownSteers = asText
@@ -225,7 +225,7 @@ export class Steering {
     const close = (): void => {
       this.editing = null
       this.shownSteers = ''
-      if (this.child !== null) this.renderSteers(this.child.steers)
+      if (this.child !== null) this.renderSteers(this.child)
       this.input.focus()
     }
     const save = async (): Promise<void> => {

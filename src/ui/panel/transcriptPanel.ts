@@ -157,7 +157,7 @@ export class TranscriptPanel implements vscode.Disposable {
       return
     }
     this.nameTab()
-    if (this.panel.active && unread(child.child)) void this.acts.flag(childId, { seen: true })
+    if (vscode.window.state.focused && unread(child.child)) void this.acts.flag(childId, { seen: true })
 
     const shown = panelChild(child)
     const asText = JSON.stringify(shown)

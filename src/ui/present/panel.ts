@@ -181,6 +181,7 @@ export function panelEntry(entry: TranscriptEntry): PanelEntry {
         ...head,
         kind: 'receipt',
         steerId: entry.steerId,
+        state: entry.state,
         words: entry.evidence === undefined ? entry.state : `${entry.state}: ${plainLine(entry.evidence)}`,
       }
     case 'asked':
@@ -214,7 +215,18 @@ export function toolBrief(input: unknown): string {
   if (typeof input === 'string') return plainLine(input, 160)
   if (typeof input !== 'object' || input === null) return ''
   const values = new Map<string, unknown>(Object.entries(input))
-  for (const key of ['command', 'cmd', 'file_path', 'path', 'pattern', 'query', 'url', 'description', 'prompt']) {
+  for (const key of [
+    'command',
+    'cmd',
+    'argv',
+    'file_path',
+    'path',
+    'pattern',
+    'query',
+    'url',
+    'description',
+    'prompt',
+  ]) {
     const value = values.get(key)
     if (typeof value === 'string') return plainLine(value, 160)
     if (Array.isArray(value)) {

@@ -145,9 +145,9 @@ export function tokenWords(usage: TaskUsage): string | null {
   return total === 0 ? null : t('{n} tokens', { n: shortNumber(total) })
 }
 
-/** "$0.042": US dollars; null when the agent tells no price. */
+/** "$0.042": US dollars; null when there is no price to tell. */
 export function costWords(usage: TaskUsage): string | null {
-  if (usage.costUsd === null) return null
+  if (usage.costUsd === null || usage.costUsd === 0) return null
   return `$${usage.costUsd >= 1 ? usage.costUsd.toFixed(2) : usage.costUsd.toFixed(3)}`
 }
 

@@ -264,7 +264,7 @@ function moreItem(node: MoreNode): vscode.TreeItem {
   const item = new vscode.TreeItem(t('Show {n} more', { n: node.hidden }))
   item.id = `more:${node.standing}`
   item.contextValue = 'more'
-  item.command = { command: 'coxswain.showMore', title: t('Show more'), arguments: [node.standing] }
+  item.command = { command: 'coxswain.openSelected', title: t('Show more') }
   return item
 }
 
@@ -284,7 +284,9 @@ function childItem(node: ChildNode, now: number): vscode.TreeItem {
   item.accessibilityInformation = { label: shown.sentence }
   item.tooltip = tooltip(shown.label, shown.tooltip)
   item.resourceUri = childUri(node.id, unread(node.view.child))
-  item.command = { command: 'coxswain.showTranscript', title: t('Show transcript'), arguments: [node.id] }
+  // Without arguments: VS Code forgets a row's arguments when the row is refreshed, and a click that falls into a
+  // refresh would find its command gone. The click has selected the row by then.
+  item.command = { command: 'coxswain.openSelected', title: t('Show transcript') }
   return item
 }
 

@@ -63,7 +63,7 @@ test('a key in the tree selects the focused row first, so that it never acts on 
 
 test('commands that mean nothing from the palette are not offered there', () => {
   const hidden = menus['commandPalette']?.filter(({ when }) => when === 'false').map(({ command }) => command)
-  expect(hidden?.sort()).toEqual(['coxswain.copyEntry', 'coxswain.showMore', 'coxswain.steerSelected'])
+  expect(hidden?.sort()).toEqual(['coxswain.copyEntry', 'coxswain.openSelected', 'coxswain.steerSelected'])
 })
 
 /** The inline actions of a row, left to right. */

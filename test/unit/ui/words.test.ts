@@ -57,7 +57,7 @@ test('figures', () => {
   expect([12, 2_048, 5_242_880].map(sizeWords)).toEqual(['12 B', '2.0 KB', '5.0 MB'])
   expect([null, 0, 0.0421, 12.5].map((costUsd) => costWords({ inputTokens: 0, outputTokens: 0, costUsd }))).toEqual([
     null,
-    '$0.000',
+    null,
     '$0.042',
     '$12.50',
   ])

@@ -1,0 +1,109 @@
+// What the panel's tests share: children dispatched from a terminal into the same store as the window's, with a script
+// for the demo agent, and the transcript as it stands on the page.
+import { execFile } from 'node:child_process'
+import { readdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import type { FrameLocator, Locator } from 'playwright-core'
+import type { Repository } from './harness/repository.js'
+import type { TestHome } from './harness/testHome.js'
+import { until } from './harness/until.js'
+import type { Workbench } from './harness/workbench.js'
+
+const run = promisify(execFile)
+
+/** Dispatches a child by keyboard alone, with the demo agent and no contract. */
+export async function newChild(workbench: Workbench, goal: string): Promise<void> {
+  await workbench.run('Coxswain: New child…')
+  await workbench.answer(goal)
+  await workbench.pick('Demo agent')
+  await workbench.pick('No contract')
+}
+
+/** Runs the command line of the installed package on a repository; returns its JSON lines. */
+export async function coxswain(home: TestHome, { folder }: Repository, ...args: string[]): Promise<unknown[]> {
+  const installed = readdirSync(path.join(home.profile, 'ext')).find((name) => name.startsWith('coxswain.coxswain'))
+  if (installed === undefined) throw new Error('the package is not installed')
+  const cli = path.join(home.profile, 'ext', installed, 'dist/cli.js')
+  const { stdout } = await run(process.execPath, [cli, ...args, '--repo', folder, '--json'], {
+    // The demo agent goes on at once instead of at a human pace.
+    env: { ...home.env, COXSWAIN_DEMO_PACE_MS: '5' },
+    cwd: folder,
+    maxBuffer: 64 * 1024 * 1024,
+  })
+  return stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as unknown)
+}
+
+/** Dispatches a child that follows a script; returns its id. */
+export async function scriptedChild(
+  home: TestHome,
+  repository: Repository,
+  title: string,
+  steps: readonly object[],
+  more: object = {},
+): Promise<string> {
+  const goal = `${title}\n\n\`\`\`demo\n${JSON.stringify(steps)}\n\`\`\``
+  const task = path.join(home.folder, `task-${Date.now()}.json`)
+  writeFileSync(task, JSON.stringify({ tasks: [{ goal, title, agent: 'demo', ...more }] }))
+  const [handle] = await coxswain(home, repository, 'run', '--task', task, '--detach')
+  const id = (handle as { subagent_ids?: string[] }).subagent_ids?.[0]
+  if (id === undefined) throw new Error(`no child: ${JSON.stringify(handle)}`)
+  return id
+}
+
+/** What the child has said so far, in order, time and prompt left out. */
+export const said = (panel: FrameLocator, text: string): Locator =>
+  panel.locator('.row-text').getByText(text, { exact: true })
+
+/** The transcript's rows now on the page, one string each, times left out. */
+export async function rowsOf(panel: FrameLocator): Promise<string[]> {
+  const texts = await panel.locator('.row:not(.nothing)').allInnerTexts()
+  return texts.map((text) =>
+    text
+      .replace(/\d\d:\d\d:\d\d/g, '')
+      .replace(/\s+/g, ' ')
+      .trim(),
+  )
+}
+
+/** Shows a child's transcript by a click on its row. */
+export async function showChild(workbench: Workbench, title: string): Promise<FrameLocator> {
+  await workbench.row(new RegExp(title)).click()
+  const panel = workbench.webview()
+  await panel.getByRole('heading', { level: 1, name: title }).waitFor()
+  return panel
+}
+
+/**
+ * Waits until the window's layout is stored with this text in it. VS Code's web client writes the state of its editors to
+ * the browser's database every few seconds, and a reloaded panel comes back from what was written.
+ */
+export async function layoutSaved(workbench: Workbench, text: string): Promise<void> {
+  await until(`the stored layout holds "${text}"`, () => workbench.page.evaluate<boolean>(lookIntoState(text)))
+}
+
+/** As text: it runs in the page, whose types this project does not have. */
+const lookIntoState = (text: string): string => `(async () => {
+  for (const { name } of await indexedDB.databases()) {
+    const db = await new Promise((resolve, reject) => {
+      const opening = indexedDB.open(name)
+      opening.onsuccess = () => resolve(opening.result)
+      opening.onerror = reject
+    })
+    try {
+      for (const store of db.objectStoreNames) {
+        const values = await new Promise((resolve) => {
+          const all = db.transaction(store).objectStore(store).getAll()
+          all.onsuccess = () => resolve(all.result)
+        })
+        if (JSON.stringify(values).includes(${JSON.stringify(text)})) return true
+      }
+    } finally {
+      db.close()
+    }
+  }
+  return false
+})()`
