@@ -1,7 +1,8 @@
 // The one place that starts git. Every call is argv without a shell, in its own process group, with a time limit and a
 // bounded output, in an environment from which every GIT_* was dropped, and with the switches that keep a repository's
-// configuration from choosing a program. It never shows git's own words as the message of an error.
-import { execa } from 'execa'
+// configuration from choosing a program. It never shows git's own words as the message of an error. Plain `spawn`, because
+// a list of two hundred worktrees is two hundred calls, and a library around each costs more time here than git itself.
+import { type ChildProcess, spawn } from 'node:child_process'
 import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { delimiter, isAbsolute, join } from 'node:path'
@@ -73,8 +74,19 @@ export interface GitOutput {
 }
 
 const stderrBytes = 16 * 1024
+const defaultBytes = 16 * 1024 * 1024
+const defaultMs = 30_000
 const killGraceMs = 2_000
+/** How long the output of a git that has exited may stay open, held by something it started and left behind. */
+const drainMs = 1_000
 const readsAtOnce = 2
+
+type End =
+  | { readonly kind: 'exited'; readonly exitCode: number; readonly stdout: Buffer; readonly stderr: string }
+  | { readonly kind: 'too-much-output'; readonly stdout: Buffer; readonly stderr: string }
+  | { readonly kind: 'timed-out' | 'cancelled'; readonly stderr: string }
+  | { readonly kind: 'killed'; readonly signal: string; readonly stderr: string }
+  | { readonly kind: 'not-started'; readonly reason: string; readonly stderr: string }
 
 /** Nothing here may be overridden by a repository: command-line settings outrank every file. */
 const hardening = [
@@ -196,101 +208,136 @@ export class Git {
   async run(call: GitCall): Promise<GitOutput> {
     const verb = call.args[0] ?? 'git'
     if (call.signal?.aborted) throw new GitFailure('cancelled', verb, `git ${verb} was cancelled.`)
-    const subprocess = execa(this.executable, [...hardening.flatMap((setting) => ['-c', setting]), ...call.args], {
-      cwd: call.cwd,
-      env: {
-        ...this.base,
-        ...call.environment,
-        ...settingsEnvironment(call.config ?? []),
-        // A named list outranks protocol.*.allow of any file; "none" is no protocol at all.
-        GIT_ALLOW_PROTOCOL: call.network ? 'https:http:ssh:git:file' : 'none',
-        ...(call.network ? {} : { GIT_NO_LAZY_FETCH: '1' }),
-      },
-      extendEnv: false,
-      ...(call.input === undefined ? { stdin: 'ignore' as const } : { input: call.input }),
-      encoding: 'buffer',
-      buffer: { stdout: true, stderr: false },
-      maxBuffer: { stdout: call.maxBytes ?? 16 * 1024 * 1024 },
-      stripFinalNewline: false,
-      reject: false,
-      // Its own group, so that a filter or a transport that git started ends with it.
-      detached: true,
-      cleanup: false,
-    })
+    const ended = await this.toItsEnd(call)
+    const failed = (kind: GitFailureKind, message: string, exitCode: number | null = null) =>
+      new GitFailure(kind, verb, message, exitCode, ended.stderr)
+    switch (ended.kind) {
+      case 'exited':
+        if (ended.exitCode !== 0 && !(call.exits ?? []).includes(ended.exitCode)) {
+          throw failed('failed', `git ${verb} ended with code ${ended.exitCode}.`, ended.exitCode)
+        }
+        return { stdout: ended.stdout, stderr: ended.stderr, exitCode: ended.exitCode, cut: false }
+      case 'too-much-output':
+        if (call.cut) return { stdout: ended.stdout, stderr: ended.stderr, exitCode: 0, cut: true }
+        throw failed('too-much-output', `git ${verb} said more than ${call.maxBytes ?? defaultBytes} bytes.`)
+      case 'timed-out':
+        throw failed(
+          'timed-out',
+          `git ${verb} took longer than ${(call.timeoutMs ?? defaultMs) / 1000} s and was ended.`,
+        )
+      case 'cancelled':
+        throw failed('cancelled', `git ${verb} was cancelled.`)
+      case 'killed':
+        throw failed('killed', `git ${verb} was ended by ${ended.signal}.`)
+      case 'not-started':
+        if (!(await isFolder(call.cwd))) throw failed('no-folder', `The folder ${call.cwd} does not exist.`)
+        throw failed('no-git', `git could not be started (${ended.reason}).`)
+      default:
+        return ended satisfies never
+    }
+  }
 
-    const said: Buffer[] = []
-    let saidBytes = 0
-    subprocess.stderr?.on('data', (chunk: Buffer) => {
-      if (saidBytes < stderrBytes) said.push(chunk.subarray(0, stderrBytes - saidBytes))
-      saidBytes += chunk.length
-    })
-
-    let ended: 'timed-out' | 'cancelled' | null = null
-    const timers: NodeJS.Timeout[] = []
-    const signalGroup = (signal: NodeJS.Signals) => {
-      if (subprocess.pid === undefined) return
+  /**
+   * One process from start to end, never rejecting. It is over when git has exited and its output is drained, or the drain
+   * has had its time; the first cause of an end is the one that counts.
+   */
+  private toItsEnd(call: GitCall): Promise<End> {
+    return new Promise((over) => {
+      let child: ChildProcess
       try {
-        process.kill(-subprocess.pid, signal)
-      } catch {
-        // Gone already: that is what we want.
+        child = spawn(this.executable, [...hardening.flatMap((setting) => ['-c', setting]), ...call.args], {
+          cwd: call.cwd,
+          env: {
+            ...this.base,
+            ...call.environment,
+            ...settingsEnvironment(call.config ?? []),
+            // A named list outranks protocol.*.allow of any file; "none" is no protocol at all.
+            GIT_ALLOW_PROTOCOL: call.network ? 'https:http:ssh:git:file' : 'none',
+            ...(call.network ? {} : { GIT_NO_LAZY_FETCH: '1' }),
+          },
+          stdio: [call.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+          // Its own group, so that a filter or a transport that git started ends with it.
+          detached: true,
+          shell: false,
+          windowsHide: true,
+        })
+      } catch (failure) {
+        // An argument with a NUL in it, for one.
+        over({ kind: 'not-started', reason: (failure as NodeJS.ErrnoException).code ?? 'unknown', stderr: '' })
+        return
       }
-    }
-    const end = (cause: 'timed-out' | 'cancelled') => {
-      if (ended) return
-      ended = cause
-      signalGroup('SIGTERM')
-      timers.push(
-        setTimeout(() => {
+
+      const maxBytes = call.maxBytes ?? defaultBytes
+      const output: Buffer[] = []
+      const said: Buffer[] = []
+      let outputBytes = 0
+      let saidBytes = 0
+      let cause: 'timed-out' | 'cancelled' | 'too-much-output' | null = null
+      const timers = new Set<NodeJS.Timeout>()
+      const after = (ms: number, act: () => void) => timers.add(setTimeout(act, ms))
+      const signalGroup = (signal: NodeJS.Signals) => {
+        if (child.pid === undefined) return
+        try {
+          process.kill(-child.pid, signal)
+        } catch {
+          // Gone already: that is what we want.
+        }
+      }
+      let isOver = false
+      const finish = (end: End) => {
+        if (isOver) return
+        isOver = true
+        for (const timer of timers) clearTimeout(timer)
+        call.signal?.removeEventListener('abort', onAbort)
+        child.stdout?.destroy()
+        child.stderr?.destroy()
+        over(end)
+      }
+      const conclude = () => {
+        const stdout = Buffer.concat(output)
+        const stderr = Buffer.concat(said).toString('utf8')
+        if (cause === 'too-much-output') finish({ kind: cause, stdout, stderr })
+        else if (cause !== null) finish({ kind: cause, stderr })
+        else if (child.signalCode !== null) finish({ kind: 'killed', signal: child.signalCode, stderr })
+        else if (child.exitCode !== null) finish({ kind: 'exited', exitCode: child.exitCode, stdout, stderr })
+      }
+      const end = (why: NonNullable<typeof cause>) => {
+        if (cause !== null) return
+        cause = why
+        signalGroup(why === 'too-much-output' ? 'SIGKILL' : 'SIGTERM')
+        after(killGraceMs, () => {
           signalGroup('SIGKILL')
-          // A process that left the group may still hold the pipes; it is not ours to wait for.
-          timers.push(
-            setTimeout(() => [subprocess.stdout, subprocess.stderr].forEach((pipe) => pipe?.destroy()), killGraceMs),
-          )
-        }, killGraceMs),
-      )
-    }
-    timers.push(setTimeout(() => end('timed-out'), call.timeoutMs ?? 30_000))
-    const onAbort = () => end('cancelled')
-    call.signal?.addEventListener('abort', onAbort, { once: true })
-
-    let result
-    try {
-      result = await subprocess
-    } finally {
-      for (const timer of timers) clearTimeout(timer)
-      call.signal?.removeEventListener('abort', onAbort)
-    }
-
-    if (ended === 'timed-out') {
-      throw new GitFailure(
-        'timed-out',
-        verb,
-        `git ${verb} took longer than ${(call.timeoutMs ?? 30_000) / 1000} s and was ended.`,
-      )
-    }
-    if (ended === 'cancelled') throw new GitFailure('cancelled', verb, `git ${verb} was cancelled.`)
-    const stdout = Buffer.from(result.stdout)
-    const stderr = Buffer.concat(said).toString('utf8')
-    if (result.isMaxBuffer) {
-      signalGroup('SIGKILL')
-      if (call.cut) return { stdout, stderr, exitCode: 0, cut: true }
-      throw new GitFailure(
-        'too-much-output',
-        verb,
-        `git ${verb} said more than ${call.maxBytes ?? 16 * 1024 * 1024} bytes.`,
-      )
-    }
-    if (result.exitCode === undefined) {
-      if (result.signal !== undefined) {
-        throw new GitFailure('killed', verb, `git ${verb} was ended by ${result.signal}.`, null, stderr)
+          // What cannot be killed, or left the group and holds the pipes, is not ours to wait for.
+          after(killGraceMs, conclude)
+        })
       }
-      if (!(await isFolder(call.cwd))) throw new GitFailure('no-folder', verb, `The folder ${call.cwd} does not exist.`)
-      throw new GitFailure('no-git', verb, `git could not be started (${result.code ?? 'no reason given'}).`)
-    }
-    if (result.exitCode !== 0 && !(call.exits ?? []).includes(result.exitCode)) {
-      throw new GitFailure('failed', verb, `git ${verb} ended with code ${result.exitCode}.`, result.exitCode, stderr)
-    }
-    return { stdout, stderr, exitCode: result.exitCode, cut: false }
+      const onAbort = () => end('cancelled')
+
+      child.stdout?.on('data', (chunk: Buffer) => {
+        if (outputBytes < maxBytes) output.push(chunk.subarray(0, maxBytes - outputBytes))
+        outputBytes += chunk.length
+        if (outputBytes > maxBytes) end('too-much-output')
+      })
+      child.stderr?.on('data', (chunk: Buffer) => {
+        if (saidBytes < stderrBytes) said.push(chunk.subarray(0, stderrBytes - saidBytes))
+        saidBytes += chunk.length
+      })
+      // git may end before it has read all of its input; its exit says what became of that.
+      child.stdin?.on('error', () => undefined)
+      child.on('error', (failure: NodeJS.ErrnoException) => {
+        if (child.pid === undefined) finish({ kind: 'not-started', reason: failure.code ?? 'unknown', stderr: '' })
+      })
+      // Concluded only when a whole turn of the event loop brought nothing: a busy host may not have read for seconds.
+      const drain = () => {
+        const before = outputBytes + saidBytes
+        after(drainMs, () => setImmediate(() => (outputBytes + saidBytes === before ? conclude() : drain())))
+      }
+      child.on('exit', drain)
+      child.on('close', conclude)
+      call.signal?.addEventListener('abort', onAbort, { once: true })
+      after(call.timeoutMs ?? defaultMs, () => end('timed-out'))
+      if (call.input !== undefined) child.stdin?.end(call.input)
+    })
   }
 
   /** A reading call, at most two at a time: a long list of worktrees must not become a crowd of processes. */

@@ -7,6 +7,8 @@ import { status } from '../../../src/git/review'
 import { addWorktree, reconcile, type Worktree } from '../../../src/git/worktree'
 import { Bench } from './bench'
 
+/** Two hundred in the long form; enough to meet every queue in the short one. */
+const many = Number(process.env['COXSWAIN_MANY'] ?? 40)
 const bench = new Bench()
 afterAll(() => bench.dispose())
 
@@ -27,13 +29,14 @@ it('making a worktree costs little more than git worktree add alone', async () =
     started = performance.now()
     const added = await addWorktree(bench.git, { repository, childId: `turn${turn}`, title: 'large' })
     ours.push(performance.now() - started)
-    expect(added.kind).toBe('worktree')
+    if (added.kind === 'problem') throw new Error(added.message)
+    await discard(bench.git, added)
   }
   const median = (times: number[]) => times.sort((a, b) => a - b)[4] ?? 0
   console.log(`3,000 files: bare worktree add ${median(bare).toFixed(0)} ms, ours ${median(ours).toFixed(0)} ms`)
 })
 
-describe('two hundred children of one repository', () => {
+describe(`${many} children of one repository`, () => {
   let root = ''
   const all: Worktree[] = []
   beforeAll(() => {
@@ -48,7 +51,7 @@ describe('two hundred children of one repository', () => {
     const started = performance.now()
     let next = 0
     const worker = async () => {
-      while (next < 200) {
+      while (next < many) {
         const childId = `c${String(next++).padStart(4, '0')}`
         const added = await addWorktree(bench.git, { repository, childId, title: 'many' })
         if (added.kind === 'problem') throw new Error(`${added.message} ${added.detail ?? ''}`)
@@ -57,10 +60,10 @@ describe('two hundred children of one repository', () => {
     }
     await Promise.all(Array.from({ length: 20 }, worker))
     const ms = performance.now() - started
-    console.log(`200 creates, 20 at a time: ${Math.round(ms)} ms, ${Math.round(ms / 200)} ms each`)
-    expect(new Set(all.map(({ path }) => path)).size).toBe(200)
-    expect(bench.sh(root, 'for-each-ref', '--format=%(refname)', 'refs/heads/coxswain/').split('\n')).toHaveLength(200)
-    expect((await reconcile(bench.git, repository.commonDir, all)).size).toBe(200)
+    console.log(`${many} creates, 20 at a time: ${Math.round(ms)} ms, ${Math.round(ms / many)} ms each`)
+    expect(new Set(all.map(({ path }) => path)).size).toBe(many)
+    expect(bench.sh(root, 'for-each-ref', '--format=%(refname)', 'refs/heads/coxswain/').split('\n')).toHaveLength(many)
+    expect((await reconcile(bench.git, repository.commonDir, all)).size).toBe(many)
   })
 
   it('are listed by one git process each', async () => {
@@ -76,17 +79,17 @@ describe('two hundred children of one repository', () => {
     ] as const) {
       const started = performance.now()
       const states = await Promise.all(all.map((worktree) => status(git, worktree)))
-      console.log(`status of 200, ${name}: ${Math.round(performance.now() - started)} ms`)
+      console.log(`status of ${many}, ${name}: ${Math.round(performance.now() - started)} ms`)
       expect(states.every((state) => state.kind === 'status' && !state.dirty && state.problems.length === 0)).toBe(true)
     }
-    expect(readFileSync(counter, 'utf8')).toHaveLength(200)
+    expect(readFileSync(counter, 'utf8')).toHaveLength(many)
   })
 
   it('leave nothing behind when all are discarded', async () => {
     const started = performance.now()
     for (const worktree of all)
       expect(await discard(bench.git, worktree)).toMatchObject({ kind: 'discarded', removed: true })
-    console.log(`200 discards: ${Math.round((performance.now() - started) / 200)} ms each`)
+    console.log(`${many} discards: ${Math.round((performance.now() - started) / many)} ms each`)
     expect(bench.sh(root, 'for-each-ref', 'refs/heads/coxswain/')).toBe('')
     expect(existsSync(join(root, '.git/worktrees'))).toBe(false)
     expect(readdirSync(bench.folder)).not.toContain('many.coxswain')
