@@ -287,6 +287,8 @@ export class Git {
       const finish = (end: End) => {
         if (isOver) return
         isOver = true
+        // git may have gone at the first word while something in its group took no notice.
+        if (cause !== null) signalGroup('SIGKILL')
         for (const timer of timers) clearTimeout(timer)
         call.signal?.removeEventListener('abort', onAbort)
         child.stdout?.destroy()

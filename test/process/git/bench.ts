@@ -136,3 +136,12 @@ export function snapshot(root: string, leaveOut: RegExp = /^$/): string {
 /** The working files and git's own state that a new worktree has no reason to touch. */
 export const mainSnapshot = (root: string): string =>
   snapshot(root, /(^|\/)\.git\/(.*\/)?(worktrees|(logs\/)?refs\/heads\/coxswain|objects)(\/|$)/)
+
+/** No longer running: gone, or a zombie nobody has collected. */
+export function isGone(pid: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
+  } catch {
+    return true
+  }
+}

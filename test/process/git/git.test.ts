@@ -2,7 +2,7 @@ import { existsSync, readFileSync, watch, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type GitCall, GitFailure } from '../../../src/git/git'
-import { Bench } from './bench'
+import { Bench, isGone } from './bench'
 
 let bench: Bench
 beforeEach(() => {
@@ -25,14 +25,6 @@ const outcome = async (git: ReturnType<typeof fake>, call: Partial<GitCall> = {}
     return { kind: failure.kind, exitCode: failure.exitCode }
   }
 }
-const isGone = (pid: string) => {
-  try {
-    return readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
-  } catch {
-    return true
-  }
-}
-
 describe('a git call', () => {
   it('answers what git wrote, byte for byte, and its exit when that was expected', async () => {
     expect(await outcome(fake('printf "a\\0\\xff"; exit 0'))).toEqual({ out: 'a\0\ufffd', exitCode: 0, cut: false })
@@ -65,6 +57,10 @@ describe('a git call', () => {
     expect(await outcome(stubborn, { signal: stop.signal })).toEqual({ kind: 'cancelled', exitCode: null })
     const all = readFileSync(pids, 'utf8').trim().split('\n')
     expect(all).toHaveLength(4)
+    const polite = fake(`(trap '' TERM; echo $BASHPID >>'${pids}'; while :; do sleep 1; done) & wait`)
+    expect(await outcome(polite, { timeoutMs: 300 })).toEqual({ kind: 'timed-out', exitCode: null })
+    all.push(...readFileSync(pids, 'utf8').trim().split('\n').slice(4))
+    expect(all).toHaveLength(5)
     expect(all.filter((pid) => !isGone(pid))).toEqual([])
   })
 
