@@ -2,10 +2,10 @@
 // touching anything; only a whole, conflict-free result is then put in place. Whatever is refused leaves everything as it was.
 import { copyFile, link, lstat, readdir, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { atLeast, type Git, GitFailure } from './git'
+import { atLeast, type Git } from './git'
 import { exists } from './insideTree'
 import { readSettings, withoutRepositoryPrograms } from './programs'
-import { gitProblem, inspectRepository, type Problem, problem, type Repository } from './repository'
+import { asProblem, inspectRepository, type Problem, problem, type Repository } from './repository'
 import { type ChangedFile, parseRawNumstat, workingState, type WorkingState } from './review'
 import { findWorktree, type Head, type KnownWorktree, type Made, View } from './view'
 import { listWorktrees } from './worktree'
@@ -194,8 +194,7 @@ async function guarded<T>(act: () => Promise<T | Problem>): Promise<T | Problem>
   try {
     return await act()
   } catch (failure) {
-    if (failure instanceof GitFailure) return gitProblem(failure, "apply the child's work")
-    throw failure
+    return asProblem(failure, "apply the child's work")
   }
 }
 

@@ -9,7 +9,7 @@ import { exists } from './insideTree'
 import { unchangedLargeFiles } from './largeFiles'
 import { shortId } from './names'
 import { readSettings, withoutRepositoryPrograms } from './programs'
-import { gitProblem, type Problem, problem } from './repository'
+import { asProblem, type Problem, problem } from './repository'
 import { forgetView, type KnownWorktree, locate, type Made, readHead, readMarker, readSmallFile, View } from './view'
 import { isWithin, listWorktrees } from './worktree'
 
@@ -67,8 +67,7 @@ export async function inspectDiscard(git: Git, known: KnownWorktree): Promise<Di
     if (found.kind === 'problem') return found
     return (await inspectFound(git, found)).inspection
   } catch (failure) {
-    if (failure instanceof GitFailure) return gitProblem(failure, `look at what discarding ${known.path} would lose`)
-    throw failure
+    return asProblem(failure, `look at what discarding ${known.path} would lose`)
   }
 }
 
@@ -98,8 +97,7 @@ export async function discard(
       return await remove(git, found, inspection, branchTip)
     })
   } catch (failure) {
-    if (failure instanceof GitFailure) return gitProblem(failure, `discard ${known.path}`)
-    throw failure
+    return asProblem(failure, `discard ${known.path}`)
   }
 }
 

@@ -22,6 +22,7 @@ export type ProblemCode =
   | 'no-place'
   | 'filter-missing'
   | 'disk-full'
+  | 'disk'
   | 'locked'
   | 'timed-out'
   | 'cancelled'
@@ -103,8 +104,7 @@ export async function inspectRepository(git: Git, folder: string): Promise<Repos
   try {
     return await inspect(git, folder)
   } catch (failure) {
-    if (failure instanceof GitFailure) return gitProblem(failure, `look at ${folder}`)
-    throw failure
+    return asProblem(failure, `look at ${folder}`)
   }
 }
 
@@ -318,6 +318,17 @@ export async function enclosingRepository(folder: string): Promise<string | null
     if (await lstat(join(here, '.git')).catch(() => null)) return here
     if (dirname(here) === here) return null
   }
+}
+
+export const isSystemError = (failure: unknown): failure is NodeJS.ErrnoException =>
+  failure instanceof Error && typeof (failure as NodeJS.ErrnoException).code === 'string'
+
+/** A failure of git or of the disk as a sentence about what we tried. Anything else is a bug and is thrown on. */
+export function asProblem(failure: unknown, tried: string): Problem {
+  if (failure instanceof GitFailure) return gitProblem(failure, tried)
+  if (!isSystemError(failure)) throw failure
+  const where = failure.path === undefined ? '' : ` at ${failure.path}`
+  return problem('disk', `The disk did not let Coxswain ${tried} (${failure.code ?? 'unknown'}${where}).`)
 }
 
 /** A failure of git as a sentence about what we tried. */

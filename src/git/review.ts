@@ -3,7 +3,7 @@
 import { type Git, GitFailure } from './git'
 import { isPlainPath, openInside } from './insideTree'
 import { unchangedLargeFiles } from './largeFiles'
-import { gitProblem, type Problem, problem } from './repository'
+import { asProblem, type Problem, problem } from './repository'
 import { type Head, findWorktree, type KnownWorktree, type Made, View } from './view'
 
 export type ChangeKind = 'added' | 'modified' | 'deleted' | 'type-changed' | 'renamed' | 'untracked'
@@ -70,8 +70,7 @@ export async function status(git: Git, known: KnownWorktree): Promise<WorktreeSt
     return there === null ? absent : await readStatus(git, there.made, there.head)
   } catch (failure) {
     if (failure instanceof GitFailure && failure.kind === 'no-folder') return absent
-    if (failure instanceof GitFailure) return gitProblem(failure, `look at the worktree ${known.path}`)
-    throw failure
+    return asProblem(failure, `look at the worktree ${known.path}`)
   }
 }
 
@@ -446,8 +445,8 @@ async function through<T>(
     const { made, head } = there
     return await act(await View.open(git, made), made, head.commit ?? made.base)
   } catch (failure) {
-    if (failure instanceof GitFailure) return failure.kind === 'no-folder' ? gone(known) : gitProblem(failure, tried)
-    throw failure
+    if (failure instanceof GitFailure && failure.kind === 'no-folder') return gone(known)
+    return asProblem(failure, tried)
   }
 }
 

@@ -2,9 +2,9 @@
 // agent, so the same work hashes the same whether or not it was committed, here or elsewhere.
 import { createHash } from 'node:crypto'
 import { isUtf8 } from 'node:buffer'
-import { type Git, GitFailure } from './git'
+import type { Git } from './git'
 import { hashInside } from './insideTree'
-import { gitProblem, type Problem, problem } from './repository'
+import { asProblem, type Problem, problem } from './repository'
 import { findWorktree, type Head, type KnownWorktree, type Made, View } from './view'
 
 export interface TreeHash {
@@ -39,8 +39,7 @@ export async function listFiles(
     const list = await listed(git, there.made, there.head)
     return { kind: 'paths', paths: list.toString('utf8').split('\0').filter(Boolean) }
   } catch (failure) {
-    if (failure instanceof GitFailure) return gitProblem(failure, `list the files of ${known.path}`)
-    throw failure
+    return asProblem(failure, `list the files of ${known.path}`)
   }
 }
 
@@ -74,8 +73,7 @@ export async function treeHash(
     for (const path of request.extra ?? []) paths.add(Buffer.from(path).toString('latin1'))
     return await hashAll(made.path, [...paths].sort(), request)
   } catch (failure) {
-    if (failure instanceof GitFailure) return gitProblem(failure, `list the files of ${known.path}`)
-    throw failure
+    return asProblem(failure, `list the files of ${known.path}`)
   }
 }
 

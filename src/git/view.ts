@@ -98,7 +98,8 @@ async function writeViewFiles(folder: string, made: Made, settings: readonly Set
 export async function forgetView(git: Git, path: string): Promise<void> {
   const folder = viewFolder(git, path)
   git.remembered.delete(folder)
-  await rm(folder, { recursive: true, force: true })
+  // A view that cannot be removed is litter in our own store; it must not keep the caller from finishing.
+  await rm(folder, { recursive: true, force: true }).catch(() => undefined)
 }
 
 /** What we remember of the worktree at this path; null when we made none there, or our store was cleared. */

@@ -10,7 +10,9 @@ import { exists } from './insideTree'
 import { rootName, shortId, slug } from './names'
 import { programsFingerprint, readSettings, withoutRepositoryPrograms } from './programs'
 import {
+  asProblem,
   enclosingRepository,
+  isSystemError,
   filterMissing,
   gitProblem,
   missingFilters,
@@ -72,8 +74,7 @@ export async function addWorktree(git: Git, request: AddRequest): Promise<Worktr
   try {
     return await git.write(request.repository.commonDir, () => add(git, request))
   } catch (failure) {
-    if (failure instanceof GitFailure) return gitProblem(failure, 'make a worktree for this child')
-    throw failure
+    return asProblem(failure, 'make a worktree for this child')
   }
 }
 
@@ -513,8 +514,7 @@ export async function restoreWorktree(
       }
     })
   } catch (failure) {
-    if (failure instanceof GitFailure) return gitProblem(failure, `put the worktree ${known.path} back`)
-    throw failure
+    return asProblem(failure, `put the worktree ${known.path} back`)
   }
 }
 
@@ -585,9 +585,6 @@ async function realpathOfNearest(path: string): Promise<string> {
   if (real !== null || dirname(path) === path) return real ?? path
   return join(await realpathOfNearest(dirname(path)), basename(path))
 }
-
-const isSystemError = (failure: unknown): failure is NodeJS.ErrnoException =>
-  failure instanceof Error && typeof (failure as NodeJS.ErrnoException).code === 'string'
 
 export type BranchState = 'ours' | 'switched' | 'detached' | 'gone'
 

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { discard } from '../../../src/git/discard'
 import { slug } from '../../../src/git/names'
 import { baseMoved, status } from '../../../src/git/review'
+import { treeHash } from '../../../src/git/treeHash'
 import { reconcile, restoreWorktree } from '../../../src/git/worktree'
 import { Bench, isGone, mainSnapshot } from './bench'
 
@@ -167,7 +168,7 @@ describe('adding fails as a whole', () => {
     expect(existsSync(join(bench.store, 'views')) ? readdirSync(join(bench.store, 'views')) : []).toEqual([])
     const filters = join(bench.folder, 'filters')
     for (const pid of existsSync(filters) ? readFileSync(filters, 'utf8').trim().split('\n') : []) {
-      expect([pid, isGone(pid)]).toEqual([pid, true])
+      await expect.poll(() => [pid, isGone(pid)], { timeout: 10_000 }).toEqual([pid, true])
     }
   })
 
@@ -255,6 +256,23 @@ describe('a worktree over time', () => {
     expect(await discard(fresh, { path, branch, base, childId })).toMatchObject({ code: 'would-lose' })
     expect(await discard(fresh, { path, branch, base, childId }, { force: true })).toMatchObject({ removed: true })
     expect(branchesOf(root)).toBe('refs/heads/main')
+  })
+
+  it('whose store cannot be used is a problem with a reason, not a crash', async () => {
+    const root = bench.repository()
+    const worktree = await bench.add(root)
+    rmSync(bench.store, { recursive: true })
+    writeFileSync(bench.store, 'a file in the place of the store')
+    for (const answer of [
+      await status(bench.git, worktree),
+      await treeHash(bench.git, worktree),
+      await discard(bench.git, worktree),
+      await bench.tryAdd(root),
+    ]) {
+      expect(answer).toMatchObject({ kind: 'problem', message: expect.stringMatching(/ENOTDIR|EEXIST/) })
+    }
+    expect(existsSync(join(worktree.path, 'a.txt'))).toBe(true)
+    expect(branchesOf(root).split('\n')).toHaveLength(2)
   })
 
   it('says when the branch was switched, detached, deleted, or no longer stands on its base', async () => {

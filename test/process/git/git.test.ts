@@ -61,7 +61,7 @@ describe('a git call', () => {
     expect(await outcome(polite, { timeoutMs: 300 })).toEqual({ kind: 'timed-out', exitCode: null })
     all.push(...readFileSync(pids, 'utf8').trim().split('\n').slice(4))
     expect(all).toHaveLength(5)
-    expect(all.filter((pid) => !isGone(pid))).toEqual([])
+    await expect.poll(() => all.filter((pid) => !isGone(pid)), { timeout: 10_000 }).toEqual([])
   })
 
   it('does not wait for what outlives git with its output in hand', async () => {
