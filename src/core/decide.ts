@@ -47,8 +47,9 @@ export function decideText(what: string, text: string, max: number): Refused | n
 }
 
 const placeholders = [/^to-?do\.?$/i, /^(task|goal|item)\s*#?\d*$/i, /^\.{2,}$/, /^(placeholder|tbd|xxx)$/i]
-/** A whole `{template mark}` or `{{mark}}` left in a sentence; JSON (quotes, colons) and HTML brackets are none. */
-const templateMark = /\{\{\s*[\w .-]+\s*\}\}|(?<![\w$"':[{,]\s?)\{[A-Za-z_][\w -]*\}(?!\s*[>"'])/
+/** A whole `{{mark}}`, or a `{template mark}` that stands in a sentence like a word. */
+const templateMark =
+  /\{\{\s*[\w .-]+\s*\}\}|(?<![\w$"'`:[{(,=>}/\\.@]|[:[{(,=>]\s|\b(?:import|export|const|let|var)\s)\{[A-Za-z_][\w -]*\}(?!\s*[>"'`=({/]|\.\w)/
 
 /** In a batch nobody proof-reads each goal: a goal that was never filled in is refused by its number. */
 export function decideBatchGoals(goals: readonly string[]): Refused | null {

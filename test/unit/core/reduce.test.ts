@@ -179,7 +179,7 @@ describe('reduce', () => {
   )
 
   test('a number that was already folded changes nothing', () => {
-    const log = events(accepted(), alphabet(1)['worktree']!)
+    const log = events(accepted(), alphabet(1)['worktree'])
     const child = fold(log) as Child
     const again = reduce(child, log[1]!) as Child
     expect({ ...again, misfits: 0 }).toEqual({ ...child, misfits: 0 })
@@ -188,7 +188,7 @@ describe('reduce', () => {
 
   test('a stop asked before launch never leads to a process', () => {
     const a = alphabet(1)
-    const child = fold(events(accepted(), a['stop']!, a['worktree']!, a['first']!)) as Child
+    const child = fold(events(accepted(), a['stop'], a['worktree'], a['first'])) as Child
     expect([child.phase, child.attempts.length, child.worktree?.path, child.misfits]).toEqual(['CANCELLED', 0, '/w', 1])
   })
 
@@ -197,17 +197,17 @@ describe('reduce', () => {
     const b = alphabet(2)
     const log = [
       accepted(),
-      a['worktree']!,
-      a['first']!,
-      a['launched']!,
-      a['ready']!,
-      a['reportOk']!,
-      a['exit0']!,
-      a['queue']!,
+      a['worktree'],
+      a['first'],
+      a['launched'],
+      a['ready'],
+      a['reportOk'],
+      a['exit0'],
+      a['queue'],
     ]
     const missed = fold(events(...log)) as Child
     expect([missed.phase, missed.steers[0]?.state]).toEqual(['SUCCESS', 'missed'])
-    const resumed = fold(events(...log, b['resume']!, b['launched']!, b['turn']!)) as Child
+    const resumed = fold(events(...log, b['resume'], b['launched'], b['turn'])) as Child
     expect([resumed.phase, resumed.steers[0]?.state]).toEqual(['RUNNING', 'confirmed'])
     expect(resumed.steers[0]?.history.map((h) => h.state)).toEqual([
       'queued',
@@ -220,7 +220,7 @@ describe('reduce', () => {
 
   test('a pause keeps the round open, a stop of a paused child settles it', () => {
     const a = alphabet(1)
-    const log = [accepted(), a['worktree']!, a['first']!, a['launched']!, a['queue']!, a['interrupt']!, a['exitOurs']!]
+    const log = [accepted(), a['worktree'], a['first'], a['launched'], a['queue'], a['interrupt'], a['exitOurs']]
     const paused = fold(events(...log)) as Child
     expect([paused.phase, paused.paused, paused.settledAt, paused.steers[0]?.state]).toEqual([
       'INTERRUPTED',
@@ -228,14 +228,14 @@ describe('reduce', () => {
       null,
       'missed',
     ])
-    const stopped = fold(events(...log, a['stop']!)) as Child
+    const stopped = fold(events(...log, a['stop'])) as Child
     expect([stopped.phase, stopped.paused]).toEqual(['CANCELLED', false])
   })
 
   test('success reported after somebody asked for an end is a conflict, not a claim', () => {
     const a = alphabet(1)
     const child = fold(
-      events(accepted(), a['worktree']!, a['first']!, a['launched']!, a['stop']!, a['reportOk']!, a['exit0']!),
+      events(accepted(), a['worktree'], a['first'], a['launched'], a['stop'], a['reportOk'], a['exit0']),
     ) as Child
     expect([child.phase, child.attempts[0]?.report, child.attempts[0]?.conflicts.length]).toEqual([
       'CANCELLED',

@@ -43,7 +43,7 @@ const identity = (pid: number) => ({ pid, startTime: '100', bootId: 'boot' })
 const person = { kind: 'person' } as const
 
 /** Every kind of fact that can move a child, for attempt n. */
-export function alphabet(n: number): Record<string, Fact> {
+export function alphabet(n: number) {
   return {
     worktree: { type: 'worktreeAdded', path: '/w', cwd: '/w', branch: 'coxswain/x', base: 'b'.repeat(40), notes: [] },
     startFailed: { type: 'startFailed', attempt: n, reason: 'no program' },
@@ -101,7 +101,7 @@ export function alphabet(n: number): Record<string, Fact> {
     vanished: { type: 'vanished', attempt: n, detail: 'keeper gone' },
     verifiedOk: { type: 'verified', verdict: verdict(n, 'accept') },
     verifiedRetry: { type: 'verified', verdict: verdict(n, 'retry') },
-  }
+  } satisfies Record<string, Fact>
 }
 
 function exit(code: number | null, signal: string | null, firstCause: string | null) {
