@@ -112,10 +112,10 @@ export async function result({ open, out, words, flags }: Invocation): Promise<n
   const id = word(words, 0, 'The ID of a child')
   return await withStore(await open('command'), async (coxswain) => {
     const { child } = viewed(coxswain, id)
-    const round = flags.round === undefined ? latestRound(child) : Number(flags.round)
-    if (flags.round !== undefined && (!Number.isInteger(round) || (round ?? 0) < 1))
+    const round = flags.round === undefined ? child.round : Number(flags.round)
+    if (flags.round !== undefined && (!Number.isInteger(round) || round < 1))
       throw new UsageError('invalid', `--round takes a whole number from 1, not "${flags.round}".`)
-    const found = round === undefined ? undefined : await readResult(coxswain, id, round)
+    const found = isLive(child) ? undefined : await readResult(coxswain, id, round)
     if (found === undefined) {
       const answer = { ready: false, phase: child.phase }
       out.print(answer, `No result yet: "${child.title}" is ${child.phase}.`)
@@ -124,10 +124,6 @@ export async function result({ open, out, words, flags }: Invocation): Promise<n
     out.print(found, resultText(found))
     return 0
   })
-}
-
-function latestRound(child: Child): number | undefined {
-  return child.completions[child.completions.length - 1]?.round
 }
 
 /** A round's result; undefined until it is there. */

@@ -222,6 +222,19 @@ export function waitingSteers(child: Child): readonly Steer[] {
   return child.steers.filter((steer) => steer.state === 'queued' || steer.state === 'sent')
 }
 
+/** Ended at once so often in so short a time is no work any more. */
+const loopAttempts = 5
+const loopMs = 10_000
+
+/** The last five attempts all began and ended within ten seconds. */
+export function crashLoop(child: Child): boolean {
+  const last = child.attempts.slice(-loopAttempts)
+  const [first] = last
+  const end = last[last.length - 1]?.endedAt
+  if (first === undefined || last.length < loopAttempts || !end) return false
+  return last.every((attempt) => attempt.ended !== null) && Date.parse(end) - Date.parse(first.launchingAt) <= loopMs
+}
+
 /** Steers the former attempt never read; they ride with the next resume, in order. */
 export function missedSteers(child: Child): readonly Steer[] {
   return child.steers.filter((steer) => steer.state === 'missed')

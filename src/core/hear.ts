@@ -18,8 +18,10 @@ export interface Heard {
   readonly replies: readonly (readonly Outgoing[])[]
   /** The receiver of steers is there. */
   readonly ready: boolean
-  /** A turn is over. */
+  /** A turn is over, and nothing came after it. */
   readonly reported: boolean
+  /** It works: it wrote something or took a steer, after any report. */
+  readonly goesOn: boolean
   /** The facts must be on the medium before anything follows from them. */
   readonly sync: boolean
 }
@@ -28,7 +30,7 @@ export interface Heard {
 export function hear(child: Child, n: number, signals: readonly AgentSignal[], source: 'stdout' | 'stderr'): Heard {
   const attempt = child.attempts[child.attempts.length - 1]
   if (attempt === undefined || attempt.n !== n)
-    return { facts: [], entries: [], replies: [], ready: false, reported: false, sync: false }
+    return { facts: [], entries: [], replies: [], ready: false, reported: false, goesOn: false, sync: false }
   const ear = new Ear(child, attempt, source)
   for (const signal of signals) ear.take(signal)
   return ear
@@ -40,6 +42,7 @@ class Ear implements Heard {
   readonly replies: (readonly Outgoing[])[] = []
   ready = false
   reported = false
+  goesOn = false
   sync = false
 
   private turnStarted: boolean
@@ -114,6 +117,7 @@ class Ear implements Heard {
         if (!this.sent.delete(signal.steerId))
           return this.noise(`a receipt for a steer that was not handed over: ${signal.steerId}`)
         this.delivered.add(signal.steerId)
+        this.works()
         const evidence = {
           kind: signal.evidence,
           ...(signal.detail === undefined ? {} : { detail: plainLine(signal.detail) }),
@@ -196,7 +200,8 @@ class Ear implements Heard {
           ...(reason === undefined ? {} : { reason }),
         })
         this.entries.push({ kind: 'report', ok: signal.ok, summary: summary ?? reason ?? '' })
-        this.reported ||= (signal.backgroundTasks ?? 0) === 0
+        this.reported = (signal.backgroundTasks ?? 0) === 0
+        this.goesOn = !this.reported
         this.sync = true
         return
       }
@@ -228,6 +233,7 @@ class Ear implements Heard {
 
   /** The model produced something: its turn has begun, and whatever it had taken is answered. */
   private output(): void {
+    this.works()
     if (!this.turnStarted) {
       this.turnStarted = true
       this.facts.push({ type: 'turnStarted', attempt: this.attempt.n })
@@ -237,6 +243,11 @@ class Ear implements Heard {
           this.entries.push({ kind: 'receipt', steerId: steer.id, state, evidence: 'part of the turn it answered' })
     }
     for (const id of [...this.delivered]) this.confirm(id, this.receiptKind())
+  }
+
+  private works(): void {
+    this.goesOn = true
+    this.reported = false
   }
 
   private confirm(steerId: string, kind: 'observed' | 'agent said'): void {

@@ -280,8 +280,11 @@ function apply(child: Child, event: ChildEvent): Child | null {
         completions: child.completions.map((completion) => (completion === known ? done : completion)),
       }
     }
-    case 'parked':
-      return { ...child, parked: event.reason }
+    case 'parked': {
+      const parked = { ...child, parked: event.reason }
+      const ended = child.attempts[child.attempts.length - 1]?.ended ?? null
+      return child.retrying && ended !== null ? settled(parked, ended, event.at, 'missed') : parked
+    }
     case 'renamed':
       return { ...child, title: event.title }
     case 'flagged':
@@ -370,6 +373,7 @@ function applyLaunching(child: Child, event: ChildEvent & { type: 'launching' })
     retrying: false,
     stopRequest: null,
     parked: null,
+    verdict: event.reason === 'retry' ? child.verdict : null,
     settledAt: null,
     round: event.round,
     sessionId: event.sessionId,

@@ -89,10 +89,10 @@ export async function prepareAttempt(child: Child, plan: Plan, tools: Tools): Pr
 }
 
 /** The conversation of an attempt whose process another supervisor started: it is about to hear the past again. */
-export async function rejoin(child: Child, attempt: Attempt, tools: Tools): Promise<Conversation> {
+export async function rejoin(child: Child, attempt: Attempt, prompt: string, tools: Tools): Promise<Conversation> {
   const { n, reason, sessionId, message } = attempt
   const plan = { attempt: n, carried: [], reason, sessionId, message, resume: continuesSession(child, n) }
-  return await converse(child, plan, '', tools, undefined)
+  return await converse(child, plan, prompt, tools, undefined)
 }
 
 async function converse(
@@ -132,7 +132,11 @@ async function converse(
 
 /** What a conversation was told earlier, put in again between the lines it hears again. */
 export class Past {
-  private constructor(private readonly frames: JournaledFrame[]) {}
+  private readonly ids: ReadonlySet<string>
+
+  private constructor(private readonly frames: JournaledFrame[]) {
+    this.ids = new Set(frames.flatMap(({ id }) => (id === undefined ? [] : [id])))
+  }
 
   static async of(attemptDir: string): Promise<Past> {
     return new Past(await readInputJournal(attemptDir))
@@ -151,10 +155,27 @@ export class Past {
       conversation.wrote?.(frame.text)
     }
   }
+
+  /** Whether all of these frames, sent under this id, had reached the agent's endpoint. */
+  async holds(frames: readonly Outgoing[], id: string, paths: AttemptPaths): Promise<boolean> {
+    for (const [i, frame] of frames.entries()) {
+      const there =
+        frame.to === 'stdin' ? this.ids.has(`${id}-${i}`) : await hasLine(join(paths.control, frame.name), frame.line)
+      if (!there) return false
+    }
+    return frames.length > 0
+  }
 }
 
 /** The hold on a running agent. */
 export class Talk {
+  private readonly attended = new Set<string>()
+  private readonly answered = new Set<string>()
+  /** Undefined: a former supervisor may have left it either way. */
+  private clockHeld: boolean | undefined
+  private reports = 0
+  private through = false
+
   constructor(
     readonly attempt: number,
     readonly conversation: Conversation,
@@ -196,9 +217,39 @@ export class Talk {
     return { id: next.id, frames: steer.write({ id: next.id, text: next.text, queuedAt: next.queuedAt }) }
   }
 
-  async answer(requestId: string, answer: Answer, nothingElseOpen: boolean): Promise<void> {
-    await this.send(this.conversation.answer?.(requestId, answer) ?? [], `answer-${requestId}`)
-    if (nothingElseOpen) await this.link.resumeClock()
+  /** True the first time a question is seen by this hold. */
+  attendOnce(requestId: string): boolean {
+    if (this.attended.has(requestId)) return false
+    this.attended.add(requestId)
+    return true
+  }
+
+  /** Hands an answer over once. An adapter that has not heard the question again yet is asked later. */
+  async answer(requestId: string, answer: Answer): Promise<void> {
+    if (this.answered.has(requestId)) return
+    const frames = this.conversation.answer?.(requestId, answer) ?? []
+    if (frames.length > 0 && (await this.send(frames, `answer-${requestId}`))) this.answered.add(requestId)
+  }
+
+  /** The wall-time limit stands still while a person is waited for. */
+  async holdClock(hold: boolean): Promise<void> {
+    if (this.clockHeld === hold) return
+    this.clockHeld = hold
+    await (hold ? this.link.pauseClock() : this.link.resumeClock())
+  }
+
+  /** Counts reports, so that whoever waits after one can tell whether the agent has gone on. */
+  reported(): number {
+    this.through = true
+    return ++this.reports
+  }
+
+  goesOn(): void {
+    this.through = false
+  }
+
+  isThrough(report: number): boolean {
+    return this.through && this.reports === report
   }
 
   /** The agent's own soft way, then the keeper's ladder. Pending questions are answered "cancelled". */
@@ -227,14 +278,18 @@ function softEndOf({ softEnd }: Conversation): SoftEnd | undefined {
   return signal === undefined ? { afterMs: waitMs } : { waitMs, signal, afterMs: afterSignalMs }
 }
 
-/** One line of a control file, unless it is there already: its writer may have died between writing and recording. */
-async function appendOnce(path: string, line: string): Promise<boolean> {
+async function hasLine(path: string, line: string): Promise<boolean> {
   let known = false
   await new LineFile(path).readNew((existing) => {
     known = existing === line
     return !known
   })
-  if (known) return true
+  return known
+}
+
+/** One line of a control file, unless it is there already: its writer may have died between writing and recording. */
+async function appendOnce(path: string, line: string): Promise<boolean> {
+  if (await hasLine(path, line)) return true
   try {
     const file = await AppendFile.open(path)
     try {

@@ -11,6 +11,7 @@ export function notice(text: string): Heard {
     replies: [],
     ready: false,
     reported: false,
+    goesOn: false,
     sync: false,
   }
 }

@@ -1,9 +1,10 @@
 // One child, supervised: its log, its transcript, its present attempt. Every wish and every outside event is queued here,
 // one at a time, appended, reduced, then acted on. It never restarts an agent by itself.
 import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Conversation } from '../agents/agent'
-import { currentAttempt, isLive, openRequests, type Attempt, type Child, type EndCause } from '../core/child'
+import { crashLoop, currentAttempt, isLive, openRequests, type Attempt, type Child, type EndCause } from '../core/child'
 import {
   decideAnswer,
   decideEditSteer,
@@ -16,14 +17,14 @@ import {
   decideWithdrawSteer,
   type Refused,
 } from '../core/decide'
-import type { Actor, Answer, Fact } from '../core/events'
+import type { Actor, Answer, AskRecord, Fact, ProcessIdentity } from '../core/events'
 import { hear, type Heard } from '../core/hear'
 import { plainLine } from '../core/plainText'
 import type { Outgoing } from '../core/signals'
 import { activityOf, type EntryBody } from '../core/transcript'
 import { describeVerdict } from '../core/verdict'
-import { LinkLostError } from '../process/keeperLink'
-import { LaunchError, type ExitRecord } from '../process/launch'
+import { LinkLostError, type KeeperLink } from '../process/keeperLink'
+import { LaunchError, type ExitRecord, type Launch } from '../process/launch'
 import type { RawLine } from '../process/lines'
 import { stderrTail } from '../process/stderrTail'
 import { createWhole } from '../record/atomicWrite'
@@ -40,6 +41,10 @@ import type { Tools } from './tools'
 const exitGraceMs = 10_000
 /** A keeper that does not answer is asked again after this. */
 const silentRetryMs = 5_000
+/** What must be written and could not be is tried again after this. */
+const writeRetryMs = 1_000
+/** An agent that has reported and whose steers or background work do not come to an end gets this long. */
+const idleGraceMs = 120_000
 const coxswain = { kind: 'coxswain' } as const satisfies Actor
 
 export interface ChildRunEvents {
@@ -127,7 +132,7 @@ export class ChildRun {
         { kind: 'notice', level: 'info', text: `Stop requested${reason === '' ? '' : `: ${reason}`}.` },
       ])
       if (isLive(this.child)) this.later(() => this.endAttempt('stop', reason))
-      else this.detached(() => this.settle())
+      else this.detached(() => this.surely(() => this.settle()))
       return null
     })
   }
@@ -167,7 +172,9 @@ export class ChildRun {
       await this.append([{ type: 'answered', requestId, answer, by, ...(note === undefined ? {} : { note }) }], true, [
         { kind: 'answered', requestId, words: answerInWords(answer) },
       ])
-      this.later(() => this.deliverAnswer(requestId, answer))
+      this.later(async () => {
+        if (this.talk !== undefined) await this.attend(this.talk)
+      })
       return null
     })
   }
@@ -176,7 +183,7 @@ export class ChildRun {
   verifyAgain(): Promise<Refused | null> {
     return this.enqueue(async () => {
       const refused = decideVerify(this.child)
-      if (refused === null) this.detached(() => this.verify())
+      if (refused === null) this.detached(() => this.surely(() => this.verify()))
       return refused
     })
   }
@@ -230,6 +237,7 @@ export class ChildRun {
     const sessionId = this.child.sessionId ?? newSessionId()
     const resume = continuesSession(this.child, attempt)
     await this.append([{ type: 'launching', attempt, round, sessionId, resume, carried, message, reason }], true)
+    if (currentAttempt(this.child)?.n !== attempt) throw new Error(`attempt ${attempt} does not fit`)
     return { attempt, carried, reason, message, sessionId, resume }
   }
 
@@ -238,22 +246,27 @@ export class ChildRun {
     try {
       const { conversation, launch, prompt } = await prepareAttempt(this.child, plan, this.tools)
       if (!(await this.enqueue(() => this.stillWanted(plan, prompt))) || !this.tools.isOwner()) return
-      const link = await this.tools.startKeeper(folder, launch, conversation.launch.env)
-      await this.enqueue(async () => {
-        await this.append([{ type: 'launched', attempt: plan.attempt, keeper: link.keeper, agent: link.agent }], true)
-        // The keeper outlives us, and with it the place it takes on this machine.
-        await this.tools.slots.hold(this.child.id, link.keeper)
-        const talk = new Talk(plan.attempt, conversation, link, this.paths.attempt(plan.attempt))
-        this.take(talk)
-        await talk.open(prompt)
-        this.endIfAsked()
-      })
+      const link = await this.startedLink(folder, launch, conversation)
+      if (link === undefined) {
+        await this.recover()
+        return
+      }
+      await this.surely(() =>
+        this.enqueue(async () => {
+          await this.recordLaunched(plan.attempt, link)
+          if (this.talk !== undefined) return
+          const talk = new Talk(plan.attempt, conversation, link, this.paths.attempt(plan.attempt))
+          this.take(talk)
+          await talk.open(prompt)
+          this.endIfAsked()
+        }),
+      )
     } catch (error) {
       if (error instanceof LinkLostError || error instanceof DisposedError) return
       const known = error instanceof LaunchError || error instanceof StartProblem
       if (!known) this.tools.log('error', 'launch failed', { childId: this.child.id, stack: stackOf(error) })
       const tail = (await stderrTail(folder).catch(() => [])).join('\n')
-      await this.enqueue(() => this.failStart(messageOf(error), plan.attempt, tail))
+      await this.surely(() => this.enqueue(() => this.failStart(messageOf(error), plan.attempt, tail)))
     }
   }
 
@@ -265,6 +278,37 @@ export class ChildRun {
     }
     await this.write([{ kind: 'turn', reason: plan.reason, prompt }])
     return true
+  }
+
+  /** Undefined: whether an agent runs is not known, and has to be found out. */
+  private async startedLink(
+    folder: string,
+    launch: Launch,
+    conversation: Conversation,
+  ): Promise<KeeperLink | undefined> {
+    try {
+      return await this.tools.startKeeper(folder, launch, conversation.launch.env)
+    } catch (error) {
+      if (error instanceof LaunchError && error.kind !== 'keeperFailed') throw error
+      const attempt = await findAttempt(this.child, this.liveAttempt(), this.tools)
+      if (attempt.kind === 'neverStarted') throw error
+      if (attempt.kind === 'live') attempt.link.detach()
+      return undefined
+    }
+  }
+
+  private liveAttempt(): Attempt {
+    const attempt = currentAttempt(this.child)
+    if (attempt === undefined || attempt.ended !== null) throw new Error('no attempt is live')
+    return attempt
+  }
+
+  private async recordLaunched(n: number, ran: { keeper: ProcessIdentity; agent: ProcessIdentity }): Promise<void> {
+    const attempt = currentAttempt(this.child)
+    if (attempt?.n !== n || attempt.launchedAt !== null) return
+    await this.append([{ type: 'launched', attempt: n, keeper: ran.keeper, agent: ran.agent }], true)
+    // The keeper outlives us, and with it the place it takes on this machine.
+    await this.slot((slots) => slots.hold(this.child.id, ran.keeper))
   }
 
   /** A wish to end that came while the process was being started or nobody followed it. */
@@ -288,7 +332,7 @@ export class ChildRun {
       .follow((lines) => this.enqueue(() => this.hearLines(talk, lines)))
       .catch((error: unknown) => this.lost(talk, error))
     link.ended.then(
-      (exit) => this.detached(() => this.enqueue(() => this.onExit(talk, exit))),
+      (exit) => this.detached(() => this.surely(() => this.enqueue(() => this.onExit(talk, exit)))),
       () => undefined,
     )
   }
@@ -298,7 +342,8 @@ export class ChildRun {
     if (!(error instanceof LinkLostError)) {
       this.tools.log('error', 'following failed', { childId: this.child.id, stack: stackOf(error) })
       talk.link.detach()
-      this.detached(() => this.recover())
+      this.talk = undefined
+      this.afterMs(silentRetryMs, () => this.recover())
       return
     }
     this.talk = undefined
@@ -319,9 +364,9 @@ export class ChildRun {
       return
     }
     if (attempt.ended !== null) {
-      if (this.child.verifying) this.detached(() => this.verify())
-      else if (this.child.retrying) await this.enqueue(() => this.giveUpRetry())
-      else this.detached(() => this.settle())
+      if (this.child.verifying) this.detached(() => this.surely(() => this.verify()))
+      else if (this.child.retrying) await this.enqueue(() => this.parkRetry('Coxswain ended before it was asked again'))
+      else this.detached(() => this.surely(() => this.settle()))
       return
     }
     await this.reattach(attempt)
@@ -339,14 +384,14 @@ export class ChildRun {
           await this.enqueue(() => this.failStart(message, attempt.n))
         } else {
           const conversation = await this.hearAll(attempt, found)
-          await this.enqueue(() => this.recordExit(conversation, attempt.n, found.exit))
+          await this.surely(() => this.enqueue(() => this.recordExit(conversation, attempt.n, found.exit)))
         }
         await found.acknowledge()
         return
       case 'vanished': {
         await this.hearAll(attempt, found)
         const detail = await found.endRest()
-        await this.enqueue(() => this.ended([{ type: 'vanished', attempt: attempt.n, detail }]))
+        await this.surely(() => this.enqueue(() => this.ended([{ type: 'vanished', attempt: attempt.n, detail }])))
         return
       }
       case 'neverStarted':
@@ -371,38 +416,47 @@ export class ChildRun {
 
   private async followAgain(attempt: Attempt, { link }: FoundAttempt & { kind: 'live' }): Promise<void> {
     const paths = this.paths.attempt(attempt.n)
-    const conversation = await rejoin(this.child, attempt, this.tools)
+    const prompt = await readPrompt(paths.prompt)
+    const conversation = await rejoin(this.child, attempt, prompt, this.tools)
     const past = await Past.of(paths.folder)
     await this.enqueue(async () => {
-      if (attempt.launchedAt === null)
-        await this.append([{ type: 'launched', attempt: attempt.n, keeper: link.keeper, agent: link.agent }], true)
+      await this.recordLaunched(attempt.n, link)
       await this.tell('info', 'Attached again to the running agent.')
-      this.take(new Talk(attempt.n, conversation, link, paths, past))
+      const talk = new Talk(attempt.n, conversation, link, paths, past)
+      this.take(talk)
+      // The former supervisor may have gone before it had said anything; what was said is not said again.
+      await talk.open(prompt)
       await this.handOver()
       this.endIfAsked()
-      if (attempt.closing) this.afterReport()
+      if (attempt.closing) this.closeSoon(talk)
     })
   }
 
   /** Tells everything an attempt said before its end that was not told yet. */
   private async hearAll(attempt: Attempt, found: FoundAttempt & { kind: 'ended' | 'vanished' }): Promise<Conversation> {
-    const conversation = await rejoin(this.child, attempt, this.tools)
+    const conversation = await rejoin(this.child, attempt, '', this.tools)
     const past = await Past.of(this.paths.attempt(attempt.n).folder)
-    await this.enqueue(async () => {
-      if (attempt.launchedAt === null && found.ran !== undefined)
-        await this.append([{ type: 'launched', attempt: attempt.n, ...found.ran }], true)
-    })
+    const { ran } = found
+    await this.surely(() =>
+      this.enqueue(async () => {
+        if (ran !== undefined) await this.recordLaunched(attempt.n, ran)
+        await this.recordHandedOver(conversation, attempt.n, past)
+      }),
+    )
     await found.readLines(async (lines) => {
       await this.enqueue(() => this.hearRaw(conversation, attempt.n, lines, past))
     })
     return conversation
   }
 
-  private async giveUpRetry(): Promise<void> {
-    const { verdict } = this.child
-    if (verdict === null) return
-    const retry = await this.plan('retry', this.child.round, 'Go on where the retry was cut off.')
-    this.detached(() => this.launch(retry))
+  /** Steers that the former supervisor handed over and did not live to record. */
+  private async recordHandedOver(conversation: Conversation, attempt: number, past: Past): Promise<void> {
+    for (const { id, text, queuedAt, state } of this.child.steers) {
+      if (state !== 'queued' || conversation.steer === undefined) continue
+      const frames = conversation.steer.write({ id, text, queuedAt })
+      if (await past.holds(frames, `steer-${id}`, this.paths.attempt(attempt)))
+        await this.append([{ type: 'steerSent', steerId: id, attempt }], false)
+    }
   }
 
   // ── what the agent says ─────────────────────────────────────────────────────────────────────────────────────────
@@ -411,9 +465,11 @@ export class ChildRun {
     if (this.talk !== talk) return
     const effects = await this.hearRaw(talk.conversation, talk.attempt, lines, talk.past)
     for (const { frames, id } of effects.replies) await talk.send(frames, id)
-    if (effects.ready) await this.handOver()
-    for (const requestId of effects.asked) await this.onAsked(requestId)
-    if (effects.reported) this.afterReport()
+    await this.handOver()
+    await this.attend(talk)
+    // The last word counts: an agent that has gone on since its report is not through.
+    if (effects.through === true) this.closeSoon(talk)
+    else if (effects.through === false) talk.goesOn()
     if (effects.used) await this.watchBudget()
     talk.link.acknowledge(this.transcript.cursor(talk.attempt))
   }
@@ -425,7 +481,7 @@ export class ChildRun {
     lines: readonly RawLine[],
     past: Past,
   ): Promise<Effects> {
-    const effects: Effects = { replies: [], ready: false, asked: [], reported: false, used: false }
+    const effects: Effects = { replies: [], through: undefined, used: false }
     const told = { ...this.transcript.cursor(attempt) }
     const entries: NewEntry[] = []
     const at = this.tools.now().toISOString()
@@ -443,11 +499,9 @@ export class ChildRun {
       heard.replies.forEach((frames, i) =>
         effects.replies.push({ frames, id: `reply-${line.source}-${line.end}-${i}` }),
       )
-      effects.ready ||= heard.ready
-      effects.reported ||= heard.reported
+      if (heard.reported) effects.through = true
+      else if (heard.goesOn) effects.through = false
       effects.used ||= heard.facts.some((fact) => fact.type === 'used')
-      if (factsAreNew)
-        effects.asked.push(...heard.facts.flatMap((fact) => (fact.type === 'asked' ? [fact.requestId] : [])))
     }
     if (entries.length > 0) await this.writeEntries(entries)
     return effects
@@ -464,23 +518,29 @@ export class ChildRun {
     }
   }
 
-  private async onAsked(requestId: string): Promise<void> {
-    const { approvalTimeoutMs } = this.child.task.limits
-    if (!this.tools.attended() && this.child.requests.find((r) => r.id === requestId)?.ask.kind === 'question') {
-      const text = 'Nobody is there to answer: decide yourself, and say what you assumed.'
-      this.detached(() => this.answer(requestId, { kind: 'text', text }, coxswain, 'nobody was attending'))
-      return
+  /**
+   * Sees to questions: open ones stop the clock and wait for a person (or are answered at once when nobody is there),
+   * answered ones reach the agent even if a former supervisor died in between. Read from the fold, so that it does not
+   * matter who was there when.
+   */
+  private async attend(talk: Talk): Promise<void> {
+    const open = openRequests(this.child)
+    await talk.holdClock(open.length > 0)
+    for (const request of open) {
+      if (!talk.attendOnce(request.id)) continue
+      const unattended = unattendedAnswer(request.ask)
+      const { approvalTimeoutMs } = this.child.task.limits
+      if (!this.tools.attended())
+        this.detached(() => this.answer(request.id, unattended, coxswain, 'nobody was attending'))
+      else if (approvalTimeoutMs !== null)
+        this.afterMs(approvalTimeoutMs, async () => {
+          const message = 'Nobody answered in time.'
+          await this.answer(request.id, { kind: 'deny', message }, coxswain, 'timed out')
+        })
     }
-    await this.talk?.link.pauseClock()
-    if (approvalTimeoutMs !== null)
-      this.afterMs(approvalTimeoutMs, async () => {
-        const message = 'Nobody answered in time.'
-        await this.answer(requestId, { kind: 'deny', message }, coxswain, 'timed out')
-      })
-  }
-
-  private async deliverAnswer(requestId: string, answer: Answer): Promise<void> {
-    await this.talk?.answer(requestId, answer, openRequests(this.child).length === 0)
+    for (const request of this.child.requests)
+      if (request.attempt === talk.attempt && request.answer !== null && request.answer.kind !== 'cancelled')
+        await talk.answer(request.id, request.answer)
   }
 
   /** Hands waiting steers to the agent, in order, once its receiver is known to be there. */
@@ -488,29 +548,32 @@ export class ChildRun {
     const { talk } = this
     if (talk === undefined) return
     for (let next = talk.nextSteer(this.child); next !== undefined; next = talk.nextSteer(this.child)) {
-      if (!(await talk.send(next.frames, `steer-${next.id}`))) return
+      if (!(await talk.send(next.frames, `steer-${next.id}`))) {
+        this.afterMs(silentRetryMs, () => this.enqueue(() => this.handOver()))
+        return
+      }
       await this.append([{ type: 'steerSent', steerId: next.id, attempt: talk.attempt }], false, [
         { kind: 'receipt', steerId: next.id, state: 'sent' },
       ])
     }
   }
 
-  /** The agent has reported: with nothing waiting, its end is brought about. */
-  private afterReport(): void {
-    const attempt = currentAttempt(this.child)
-    const talk = this.talk
-    if (attempt === undefined || talk === undefined || attempt.ended !== null || attempt.endRequest !== null) return
-    const waiting = this.child.steers.some((steer) => steer.state === 'queued' || steer.state === 'sent')
-    const closes = talk.conversation.afterResult === 'close input'
-    // An agent that takes late steers as its next turn reports again after it.
-    if (closes && waiting) return
+  /**
+   * The agent has reported: with nothing waiting, its end is brought about. One that takes late steers as its next turn
+   * reports again after it; if it never does, the idle grace ends it.
+   */
+  private closeSoon(talk: Talk): void {
     this.later(async () => {
-      if (this.talk !== talk) return
-      if (currentAttempt(this.child)?.closing === false)
-        await this.append([{ type: 'closing', attempt: attempt.n }], false)
-      if (closes) await talk.link.closeInput()
-      this.afterMs(exitGraceMs, async () => {
-        if (this.talk === talk)
+      const attempt = currentAttempt(this.child)
+      if (this.talk !== talk || attempt === undefined || attempt.ended !== null || attempt.endRequest !== null) return
+      const waiting = this.child.steers.some((steer) => steer.state === 'queued' || steer.state === 'sent')
+      const closes = talk.conversation.afterResult === 'close input'
+      const mayGoOn = closes && waiting
+      if (!mayGoOn && !attempt.closing) await this.append([{ type: 'closing', attempt: attempt.n }], false)
+      if (closes && !waiting) await talk.link.closeInput()
+      const reports = talk.reported()
+      this.afterMs(mayGoOn ? idleGraceMs : exitGraceMs, async () => {
+        if (this.talk === talk && talk.isThrough(reports))
           await talk.link.requestEnd({ kind: 'finished', reason: 'it had reported and did not exit' })
       })
     })
@@ -554,20 +617,32 @@ export class ChildRun {
     if (this.talk !== talk) return
     // No longer the run's: whoever disposes of it once the end is on record must not cut the keeper's acknowledgement.
     this.talk = undefined
-    try {
-      await this.recordExit(talk.conversation, talk.attempt, exit)
+    this.detached(async () => {
       await talk.link.acknowledgeExit()
-    } finally {
       talk.link.detach()
-    }
+    })
   }
 
   private async recordExit(conversation: Conversation, attempt: number, exit: ExitRecord): Promise<void> {
-    const last = hear(this.child, attempt, conversation.ended({ code: exit.code, signal: exit.signal }), 'stdout')
-    const facts: Fact[] = [...last.facts]
+    if (currentAttempt(this.child)?.ended !== null) return
     const cause = exit.firstCause?.kind
-    if ((cause === 'timeout' || cause === 'lease') && currentAttempt(this.child)?.endRequest === null)
-      facts.push({ type: 'interruptRequested', attempt, cause, reason: limitInWords(cause, this.child), by: coxswain })
+    // What an agent's end says is no claim when its keeper had asked it to end.
+    const asked = cause !== undefined && cause !== 'finished'
+    const last = hear(
+      this.child,
+      attempt,
+      asked ? [] : conversation.ended({ code: exit.code, signal: exit.signal }),
+      'stdout',
+    )
+    const facts: Fact[] = []
+    if (asked && currentAttempt(this.child)?.endRequest === null) {
+      const unattended = cause === 'timeout' || cause === 'lease'
+      const reason = unattended
+        ? limitInWords(cause, this.child)
+        : (exit.firstCause?.reason ?? `its keeper was told: ${cause}`)
+      facts.push({ type: 'interruptRequested', attempt, cause: unattended ? cause : 'lease', reason, by: coxswain })
+    }
+    facts.push(...last.facts)
     const tail = (await stderrTail(this.paths.attempt(attempt).folder).catch(() => [])).join('\n')
     facts.push({
       type: 'exited',
@@ -588,6 +663,7 @@ export class ChildRun {
 
   /** Appends the end, tells what became of the steers that still waited, and goes on to verdict or result. */
   private async ended(facts: readonly Fact[], words?: string): Promise<void> {
+    if (currentAttempt(this.child)?.ended !== null) return
     const before = this.child.steers
     await this.append(facts, true)
     for (const timer of this.timers) clearTimeout(timer)
@@ -605,10 +681,10 @@ export class ChildRun {
       ),
     ])
     if (this.child.verifying) {
-      await this.tools.slots.hold(this.child.id, this.tools.me)
-      this.detached(() => this.verify())
+      await this.slot((slots) => slots.hold(this.child.id, this.tools.me))
+      this.detached(() => this.surely(() => this.verify()))
     } else {
-      this.detached(() => this.settle())
+      this.detached(() => this.surely(() => this.settle()))
     }
   }
 
@@ -625,8 +701,8 @@ export class ChildRun {
       true,
       [{ kind: 'notice', level: 'error', text: `It did not start: ${reason}` }],
     )
-    if (this.child.verifying) this.detached(() => this.verify())
-    else this.detached(() => this.settle())
+    if (this.child.verifying) this.detached(() => this.surely(() => this.verify()))
+    else this.detached(() => this.surely(() => this.settle()))
   }
 
   private async verify(): Promise<void> {
@@ -640,20 +716,30 @@ export class ChildRun {
       await this.append([{ type: 'verified', verdict }], true, [{ kind: 'verdict', words: describeVerdict(verdict) }])
       if (again) {
         this.events.changed(this.child.id)
+      } else if (this.child.retrying && crashLoop(this.child)) {
+        await this.parkRetry('it ended at once five times within ten seconds')
       } else if (this.child.retrying) {
         const plan = await this.plan('retry', this.child.round, retryMessage)
         this.detached(() => this.launch(plan))
       } else {
-        this.detached(() => this.settle())
+        this.detached(() => this.surely(() => this.settle()))
       }
     })
+  }
+
+  /** Nothing is asked again by itself: the round settles with the verdict it has, and a person goes on. */
+  private async parkRetry(reason: string): Promise<void> {
+    await this.append([{ type: 'parked', reason }], true, [
+      { kind: 'notice', level: 'warning', text: `Not asked again: ${reason}. Resume it to go on.` },
+    ])
+    this.detached(() => this.surely(() => this.settle()))
   }
 
   /** The round has settled, or the child is paused: its result is written once and told. */
   private async settle(): Promise<void> {
     const { child } = this
     if (isLive(child)) return
-    await this.tools.slots.release(child.id)
+    await this.slot((slots) => slots.release(child.id))
     if (child.settledAt !== null && !child.completions.some((completion) => completion.round === child.round)) {
       const state = child.worktree === null || child.discarded ? undefined : await this.tools.worktreeState(child)
       const treeHash = child.worktree === null || child.discarded ? null : await this.tools.treeHash(child)
@@ -679,6 +765,25 @@ export class ChildRun {
     return done
   }
 
+  /**
+   * A job that must come about although the disk may be full at the moment: what the outside world did cannot be refused.
+   * Tried again until it succeeds or the run is let go.
+   */
+  private async surely(job: () => Promise<unknown>): Promise<void> {
+    for (let told = false; !this.disposed;) {
+      try {
+        await job()
+        return
+      } catch (error) {
+        if (error instanceof DisposedError) throw error
+        if (!told)
+          this.tools.log('error', 'not written; trying again', { childId: this.child.id, stack: stackOf(error) })
+        told = true
+        await new Promise((resolve) => setTimeout(resolve, writeRetryMs))
+      }
+    }
+  }
+
   /** An action that follows from what was appended; it waits its turn. */
   private later(job: () => Promise<unknown>): void {
     this.detached(() => this.enqueue(job))
@@ -701,6 +806,15 @@ export class ChildRun {
     this.timers.add(timer)
   }
 
+  /** A place on this machine is bookkeeping: it never stands in the way of a child. */
+  private async slot(change: (slots: Tools['slots']) => Promise<void>): Promise<void> {
+    try {
+      await change(this.tools.slots)
+    } catch (error) {
+      this.tools.log('warning', 'slot not changed', { childId: this.child.id, error: String(error) })
+    }
+  }
+
   private grant(decide: () => Refused | null, facts: () => Fact[]): Promise<Refused | null> {
     return this.enqueue(async () => {
       const refused = decide()
@@ -720,6 +834,11 @@ export class ChildRun {
       throw new DisposedError()
     }
     await this.log.append(facts, sync)
+    // Taken over while it was being written: the line may lie behind the new owner's fence, so nobody is told of it.
+    if (!this.tools.isOwner()) {
+      this.dispose()
+      throw new DisposedError()
+    }
     this.events.changed(this.child.id)
   }
 
@@ -765,9 +884,8 @@ export class ChildRun {
 
 interface Effects {
   readonly replies: { frames: readonly Outgoing[]; id: string }[]
-  ready: boolean
-  readonly asked: string[]
-  reported: boolean
+  /** Its last word: a report (true), or something after it (false). Undefined: neither. */
+  through: boolean | undefined
   used: boolean
 }
 
@@ -777,6 +895,15 @@ class DisposedError extends Error {
 }
 
 const newSessionId = (): string => randomUUID()
+
+/** What an agent hears when nobody is there to answer it. */
+function unattendedAnswer(ask: AskRecord): Answer {
+  return ask.kind === 'question'
+    ? { kind: 'text', text: 'Nobody is there to answer: decide yourself, and say what you assumed.' }
+    : { kind: 'deny', message: 'Nobody is there to allow it. Do without, and say what you left undone.' }
+}
+
+const readPrompt = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '')
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 const stackOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))
