@@ -12,6 +12,7 @@ import type { ChildView } from '../supervisor/view'
 import type { Invocation } from './invocation'
 import { granted, textOf, UsageError, word } from './output'
 import { unknownChild } from '../core/decide'
+import { ownsChild } from '../core/ownership'
 
 const page = 500
 
@@ -26,8 +27,8 @@ export async function withStore<T>(coxswain: Coxswain, job: (coxswain: Coxswain)
 }
 
 export async function list({ open, out }: Invocation): Promise<number> {
-  return await withStore(await open('command'), async ({ view }) => {
-    const answer = listAnswer(view.list(), new Date())
+  return await withStore(await open('command'), async (coxswain) => {
+    const answer = listAnswer(visible(coxswain), new Date())
     const rows = answer.subagents.map(
       (row) =>
         `${row.subagent_id}  ${row.phase.padEnd(9)} ${String(Math.round(row.running_seconds)).padStart(5)} s  ${row.accepting_steer ? 'accepting steer' : '               '}  ${row.title}${row.last_activity === null ? '' : `  —  ${row.last_activity}`}`,
@@ -176,7 +177,7 @@ export async function act(command: string, { open, out, words, flags }: Invocati
   )
   const reason = flags.reason === undefined ? {} : { reason: flags.reason }
   return await withStore(await open('command'), async (coxswain) => {
-    const { commands, view } = coxswain
+    const { commands } = coxswain
     switch (command) {
       case 'stop':
       case 'interrupt': {
@@ -185,14 +186,14 @@ export async function act(command: string, { open, out, words, flags }: Invocati
         return 0
       }
       case 'withdraw': {
-        const owner = view.list().find(({ child }) => child.steers.some((s) => s.id === id))
+        const owner = visible(coxswain).find(({ child }) => child.steers.some((s) => s.id === id))
         if (owner === undefined) throw new UsageError('invalid', `There is no steer ${id}.`)
         const answer = granted(await commands.withdrawSteer({ subagent_id: owner.child.id, steer_id: id }))
         out.print(answer, answer.note)
         return 0
       }
       case 'answer': {
-        const asking = view.list().filter(({ child }) => child.requests.some((request) => request.id === id))
+        const asking = visible(coxswain).filter(({ child }) => child.requests.some((request) => request.id === id))
         if (asking.length !== 1 || asking[0] === undefined)
           throw new UsageError(
             'invalid',
@@ -258,9 +259,14 @@ export async function agents({ open, out }: Invocation): Promise<number> {
   })
 }
 
-/** The child as everybody sees it, or the refusal for ids that are not there. */
-export function viewed({ view }: Coxswain, id: string): ChildView {
-  const found = view.get(id)
+/** The children this caller may see: all of them for a person, its own tree for a child that calls coxswain. */
+export function visible({ view, caller }: Coxswain): readonly ChildView[] {
+  return view.list().filter(({ child }) => ownsChild(caller, child, (id) => view.get(id)?.child))
+}
+
+/** The child, or the one refusal for ids that are not there and ids that are somebody else's. */
+export function viewed(coxswain: Coxswain, id: string): ChildView {
+  const found = visible(coxswain).find(({ child }) => child.id === id)
   if (found === undefined) throw new UsageError(unknownChild.code, unknownChild.message)
   return found
 }

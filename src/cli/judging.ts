@@ -7,7 +7,7 @@ import { checkAudit } from '../record/audit'
 import type { Coxswain } from '../supervisor/openCoxswain'
 import { listAnswer } from '../supervisor/payloads'
 import { z } from 'zod'
-import { until, viewed, withStore } from './commands'
+import { until, viewed, visible, withStore } from './commands'
 import type { Invocation } from './invocation'
 import { granted, UsageError, word } from './output'
 
@@ -65,8 +65,7 @@ function watched(coxswain: Coxswain, which: string | undefined): readonly Watche
       goal: typeof goal === 'string' ? goal : undefined,
     }))
   }
-  const views =
-    which === undefined ? coxswain.view.list().filter(({ child }) => isLive(child)) : [viewed(coxswain, which)]
+  const views = which === undefined ? visible(coxswain).filter(({ child }) => isLive(child)) : [viewed(coxswain, which)]
   const { subagents } = listAnswer(views, new Date())
   if (which !== undefined && subagents.length === 0)
     throw new UsageError('finished', 'That child has ended; there is nothing to decide.')

@@ -68,6 +68,8 @@ async function join(coxswain: Coxswain, request: SpawnRequest, { out }: Invocati
   let interrupts = 0
   const onSignal = (): void => {
     interrupts++
+    // Asked twice: the children go on under their keepers, and can be resumed or stopped from anywhere.
+    if (interrupts > 1) process.exit(130)
     interrupted.abort()
   }
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal)

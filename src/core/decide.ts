@@ -178,9 +178,20 @@ export function decideResume(child: Child | undefined, message: string | undefin
       'not_resumable',
       `${child.task.recipe.label} cannot go on with an earlier session. Start a new child with the same brief.`,
     )
+  const left = currentAttempt(child)?.exit?.survivors ?? 0
+  if (left > 0)
+    return no(
+      'busy',
+      `${left} processes of the former attempt of "${child.title}" could not be ended. End them first; two agents must not share one worktree.`,
+    )
   if (child.attempts.length === 0)
     return no('not_resumable', `"${child.title}" never started. Start a new child with the same brief.`)
   return null
+}
+
+export function decideDiscard(child: Child | undefined): Refused | null {
+  if (child === undefined) return unknownChild
+  return isLive(child) ? no('busy', `"${child.title}" is running; stop it before discarding its worktree.`) : null
 }
 
 export function decideVerify(child: Child | undefined): Refused | null {

@@ -32,10 +32,18 @@ export class LogReader {
   /** Takes what is new. Answers the events that were folded. */
   async read(): Promise<ChildEvent[]> {
     const events: ChildEvent[] = []
-    await this.#file.readNew((line) => {
-      const event = this.#take(line)
-      if (event !== undefined) events.push(event)
-    })
+    await this.#file.readNew(
+      (line) => {
+        const event = this.#take(line)
+        if (event !== undefined) events.push(event)
+      },
+      // Its owner took back what a full disk had left half-written: what was folded of that never was.
+      () => {
+        this.child = undefined
+        this.#epoch = 0
+        this.#odd = { unreadable: 0, unknownKinds: 0, stale: 0 }
+      },
+    )
     return events
   }
 

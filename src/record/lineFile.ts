@@ -21,20 +21,25 @@ export class LineFile {
 
   /**
    * Hands over every whole line that has come since, until `take` answers false. A file that is not there has none. A file
-   * that shrank starts anew.
+   * that shrank starts anew, after `onRestart` was told.
    */
-  async readNew(take: (line: string, start: number) => unknown): Promise<{ restarted: boolean }> {
+  async readNew(
+    take: (line: string, start: number) => unknown,
+    onRestart: () => void = () => undefined,
+  ): Promise<void> {
     const file = await open(this.#path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
       (error: NodeJS.ErrnoException) => {
         if (error.code === 'ENOENT') return undefined
         throw error
       },
     )
-    if (file === undefined) return { restarted: false }
+    if (file === undefined) return
     try {
       const { size } = await file.stat()
-      const restarted = size < this.#offset
-      if (restarted) this.#offset = 0
+      if (size < this.#offset) {
+        this.#offset = 0
+        onRestart()
+      }
       let parts: Buffer[] = []
       let at = this.#offset
       while (at < size) {
@@ -49,13 +54,12 @@ export class LineFile {
           parts = []
           const more = take(line.toString('utf8'), this.#offset)
           this.#offset += line.length + 1
-          if (more === false) return { restarted }
+          if (more === false) return
           from = end + 1
         }
         if (from < chunk.length) parts.push(chunk.subarray(from))
         at += bytesRead
       }
-      return { restarted }
     } finally {
       await file.close()
     }

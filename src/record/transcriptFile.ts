@@ -13,8 +13,12 @@ export interface NewEntry {
   readonly cursor?: { readonly source: 'stdout' | 'stderr'; readonly end: number }
 }
 
+/** Entries kept while the disk takes nothing. */
+const owedMax = 10_000
+
 export class TranscriptFile {
   private next: number
+  private readonly owed: NewEntry[] = []
   private failing = false
 
   private constructor(
@@ -56,10 +60,11 @@ export class TranscriptFile {
     await this.log.append(lines, false)
   }
 
-  /** Never rejects. */
-  async append(entries: readonly NewEntry[]): Promise<readonly TranscriptEntry[]> {
-    if (entries.length === 0) return []
-    const numbered: TranscriptEntry[] = entries.map(({ at, attempt, body, cursor }, i) => ({
+  /** Never rejects: what could not be written is kept, up to a bound, and goes first next time. */
+  async append(entries: readonly NewEntry[]): Promise<void> {
+    this.owed.push(...entries)
+    if (this.owed.length === 0) return
+    const numbered: TranscriptEntry[] = this.owed.map(({ at, attempt, body, cursor }, i) => ({
       n: this.next + i,
       at,
       attempt,
@@ -71,15 +76,20 @@ export class TranscriptFile {
         numbered.map((entry) => JSON.stringify(entry)),
         false,
       )
-      this.next += numbered.length
-      for (const entry of numbered) advance(this.cursors, entry)
-      await this.log.append(numbered.map(textLogLine), false)
-      this.failing = false
     } catch (error) {
       if (!this.failing) this.onTrouble(`The transcript could not be written: ${String(error)}. The child goes on.`)
       this.failing = true
+      // Beyond the bound the newest are let go: their cursor stays behind, and raw output still has them.
+      if (this.owed.length > owedMax) this.owed.length = owedMax
+      return
     }
-    return numbered
+    this.owed.length = 0
+    this.next += numbered.length
+    for (const entry of numbered) advance(this.cursors, entry)
+    this.failing = false
+    await this.log.append(numbered.map(textLogLine), false).catch((error: unknown) => {
+      this.onTrouble(`The readable log could not be written: ${String(error)}. The transcript has it all.`)
+    })
   }
 
   async close(): Promise<void> {

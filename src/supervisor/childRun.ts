@@ -7,6 +7,7 @@ import type { Conversation } from '../agents/agent'
 import { crashLoop, currentAttempt, isLive, openRequests, type Attempt, type Child, type EndCause } from '../core/child'
 import {
   decideAnswer,
+  decideDiscard,
   decideEditSteer,
   decideInterrupt,
   decideReorder,
@@ -61,6 +62,8 @@ export class ChildRun {
   private queue: Promise<unknown> = Promise.resolve()
   private talk: Talk | undefined
   private disposed = false
+  /** The first start is under way or over. */
+  private begun = false
   private readonly timers = new Set<NodeJS.Timeout>()
   private readonly paths: ChildPaths
 
@@ -197,6 +200,32 @@ export class ChildRun {
 
   // ── life ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+  /** Accepted, not begun, and waiting for a place on this machine. */
+  get waits(): boolean {
+    return this.child.waitingForSlot && this.child.phase === 'PENDING' && !this.begun
+  }
+
+  /** Accepted by mistake: nothing of it will start. */
+  callOff(reason: string): Promise<void> {
+    return this.enqueue(() => this.append([{ type: 'stopRequested', reason, by: coxswain }], true)).catch(
+      () => undefined,
+    )
+  }
+
+  /** Removes the worktree, unless something would be lost or it runs. Nothing else of this child happens meanwhile. */
+  discard(force: boolean, by: Actor): Promise<Refused | { readonly removed: boolean; readonly what: string }> {
+    return this.enqueue(async () => {
+      const { child } = this
+      const refused = decideDiscard(child)
+      if (refused !== null) return refused
+      const outcome = await this.tools.discard(child, force)
+      if (outcome.kind === 'problem') return { code: 'repository', message: outcome.message }
+      if (child.worktree !== null && !child.discarded)
+        await this.append([{ type: 'discarded', what: outcome.what, by }], true)
+      return outcome
+    })
+  }
+
   /** Accepted, and started once there is room on this machine. */
   awaitSlot(): Promise<void> {
     return this.enqueue(() =>
@@ -208,11 +237,13 @@ export class ChildRun {
 
   /** The first start: worktree, then the first attempt. Never rejects. */
   start(): void {
+    if (this.begun) return
+    this.begun = true
     this.detached(async () => {
       if (this.child.phase !== 'PENDING') return
       const placed = await this.tools.addWorktree(this.child)
       if (placed.kind === 'problem') {
-        await this.enqueue(() => this.failStart(placed.message))
+        await this.surely(() => this.enqueue(() => this.failStart(placed.message)))
         return
       }
       const { path, cwd, branch, base, notes } = placed
@@ -890,7 +921,7 @@ interface Effects {
 }
 
 /** What was still waiting when the run was let go. */
-class DisposedError extends Error {
+export class DisposedError extends Error {
   override readonly name = 'DisposedError'
 }
 

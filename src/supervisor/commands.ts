@@ -39,6 +39,11 @@ export type TaskRequest = z.infer<typeof taskRequestSchema>
 export const spawnRequestSchema = z.strictObject({
   tasks: z.array(taskRequestSchema).min(1),
   independent_completions: z.boolean().optional(),
+  /** The sender's id for this dispatch: the same id twice is one dispatch. */
+  dispatch_id: z
+    .string()
+    .regex(/^[a-z0-9]{6,40}$/)
+    .optional(),
   /** A person at the panel may wait for a free slot instead of being refused. */
   when_full: z.enum(['refuse', 'wait']).optional(),
 })

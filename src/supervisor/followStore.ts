@@ -147,17 +147,19 @@ class FileStoreView implements FollowedStore {
     const before = followed.offsets.length
     try {
       const events = await followed.log.read()
-      await followed.transcript.readNew((line, at) => {
-        const entry = readEntry(line)
-        if (entry === undefined || entry.n !== followed.offsets.length) return true
-        followed.offsets.push(at)
-        const activity = activityOf(entry)
-        if (activity !== undefined) {
-          followed.activity = activity
-          followed.activityAt = entry.at
-        }
-        return true
-      })
+      await followed.transcript.readNew(
+        (line, at) => {
+          const entry = readEntry(line)
+          if (entry === undefined || entry.n !== followed.offsets.length) return
+          followed.offsets.push(at)
+          const activity = activityOf(entry)
+          if (activity !== undefined) {
+            followed.activity = activity
+            followed.activityAt = entry.at
+          }
+        },
+        () => (followed.offsets.length = 0),
+      )
       return events.length > 0 || followed.offsets.length > before
     } catch {
       // Unreadable right now (out of files, say): the next bell or look tries again.

@@ -30,7 +30,8 @@ import { commandNames, type CommandAnswer, type CommandName, type Commands, type
 import { followStore, type FollowedStore } from './followStore'
 import { askOwner, serveCommands, type OwnerServer } from './ownerSocket'
 import { limitsFrom, type Settings } from './settings'
-import { Supervisor, type Caller } from './supervisor'
+import type { Caller } from '../core/ownership'
+import { Supervisor } from './supervisor'
 import type { Problem, Tools } from './tools'
 import { knownWorktree, promptPart, sha256, verifyChild } from './verifyChild'
 import type { StoreView } from './view'
@@ -39,8 +40,8 @@ const beatMs = 2_000
 /** An owner whose heart has not beaten for so long while its process lives is frozen. */
 const frozenMs = 15_000
 const patienceMs = 5_000
-/** An owner takes the store before it listens: so long it may take until it can be reached. */
-const reachMs = 15_000
+/** A dispatch may have to ask an agent for its version first. */
+const spawnPatienceMs = 20_000
 
 export interface CoxswainOptions {
   /** The opened folder, anywhere in a repository. */
@@ -72,6 +73,7 @@ export interface Coxswain {
   readonly paths: StorePaths
   readonly view: StoreView
   readonly commands: Commands
+  readonly caller: Caller
   readonly git: Git
   agents(): Promise<readonly AgentInfo[]>
   isOwner(): boolean
@@ -130,6 +132,7 @@ export async function hasChildren(folder: string, environment: CoxswainOptions['
 
 class OpenStore implements Coxswain {
   readonly commands: Commands
+  readonly caller: Caller
   readonly git: Git
   private supervisor: Supervisor | undefined
   private lease: Lease | undefined
@@ -146,9 +149,11 @@ class OpenStore implements Coxswain {
     readonly view: FollowedStore,
   ) {
     this.git = new Git({ environment: options.environment, store: paths.git })
+    this.caller = options.caller
     const route = (name: CommandName) => (request: unknown) => this.route(name, request)
     this.commands = Object.fromEntries(commandNames.map((name) => [name, route(name)])) as unknown as Commands
-    this.heart = setInterval(() => void this.beat(), beatMs)
+    const failed = (error: unknown): void => options.log('error', 'the heart missed a beat', { error: String(error) })
+    this.heart = setInterval(() => void this.beat().catch(failed), beatMs)
     this.heart.unref()
   }
 
@@ -176,8 +181,10 @@ class OpenStore implements Coxswain {
 
   // ── commands ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private async route(name: CommandName, request: unknown): Promise<CommandAnswer> {
-    for (const since = performance.now(); performance.now() - since < reachMs;) {
+  private async route(name: CommandName, wanted: unknown): Promise<CommandAnswer> {
+    // Told twice because an answer was lost, it must still be one: the sender gives it its name.
+    const request = named(name, wanted)
+    for (let tries = 0; tries < 3; tries++) {
       if (this.disposed) return unavailable('This window is closing.')
       if (this.supervisor !== undefined)
         return await call(this.supervisor.commandsFor(this.options.caller), name, request)
@@ -188,7 +195,10 @@ class OpenStore implements Coxswain {
         continue
       }
       const { agents } = this.options.settings()
-      const asked = await askOwner(owner, this.options.caller, name, request, { agents, patienceMs })
+      const asked = await askOwner(owner, this.options.caller, name, request, {
+        agents,
+        patienceMs: name === 'spawn' ? spawnPatienceMs : patienceMs,
+      })
       if (asked.kind === 'answer') return asked.answer
       if (asked.kind === 'silent') {
         if (!(await this.isFrozen(owner)))
@@ -276,8 +286,33 @@ class OpenStore implements Coxswain {
     const claimant = { process: me, token, socketPath, role, version: this.options.version }
     const claimed = await claim(this.paths.owner, claimant, isRunning, takeFrom)
     if (!('isHeld' in claimed)) return false
-    const supervisor = new Supervisor({
-      tools: await this.tools(claimed),
+    let supervisor: Supervisor
+    let server: OwnerServer
+    try {
+      supervisor = await this.makeSupervisor(claimed)
+      server = await serveCommands(socketPath, token, (caller, agents) => supervisor.commandsFor(caller, agents))
+    } catch (error) {
+      // On record as the owner and deaf: worse than none.
+      claimed.release()
+      throw error
+    }
+    if (this.disposed) {
+      server.dispose()
+      claimed.release()
+      return false
+    }
+    this.lease = claimed
+    this.supervisor = supervisor
+    this.server = server
+    await this.view.refresh()
+    const unsettled = this.view.list().filter(({ child }) => isLive(child) || needsResult(child))
+    await supervisor.adopt(unsettled.map(({ child }) => child.id))
+    return true
+  }
+
+  private async makeSupervisor(lease: Lease): Promise<Supervisor> {
+    return new Supervisor({
+      tools: await this.tools(lease),
       settings: () => {
         const settings = this.options.settings()
         const { maxChildrenPerParent, maxChildrenTotal, defaultAgent } = settings
@@ -297,19 +332,6 @@ class OpenStore implements Coxswain {
       hash: sha256,
       ...(this.options.onSettled === undefined ? {} : { onSettled: this.options.onSettled }),
     })
-    const server = await serveCommands(socketPath, token, (caller, agents) => supervisor.commandsFor(caller, agents))
-    if (this.disposed) {
-      server.dispose()
-      claimed.release()
-      return false
-    }
-    this.lease = claimed
-    this.supervisor = supervisor
-    this.server = server
-    await this.view.refresh()
-    const unsettled = this.view.list().filter(({ child }) => isLive(child) || needsResult(child))
-    await supervisor.adopt(unsettled.map(({ child }) => child.id))
-    return true
   }
 
   private async beat(): Promise<void> {
@@ -374,6 +396,13 @@ class OpenStore implements Coxswain {
       isOwner: () => this.lease === lease && lease.isHeld(),
       environment: options.environment,
       attended: options.attended,
+      childOf: (id) => this.view.get(id)?.child,
+      delegated: (id) =>
+        this.view
+          .list()
+          .map(({ child }) => child)
+          .filter((child) => child.delegationId === id)
+          .sort((a, b) => a.index - b.index),
       childExists: (id) => existsSync(paths.child(id).events),
       agentOf: (recipe: Recipe) => {
         if ('message' in bundled) return bundled
@@ -504,6 +533,13 @@ class OpenStore implements Coxswain {
 
 function needsResult(child: Child): boolean {
   return child.settledAt !== null && !child.completions.some((completion) => completion.round === child.round)
+}
+
+function named(name: CommandName, request: unknown): unknown {
+  if (typeof request !== 'object' || request === null) return request
+  if (name === 'steer') return { steer_id: newId(), ...request }
+  if (name === 'spawn') return { dispatch_id: newId(), ...request }
+  return request
 }
 
 async function call(commands: Commands, name: CommandName, request: unknown): Promise<CommandAnswer> {

@@ -13,7 +13,7 @@ import {
   type Commands,
   type Refusal,
 } from './commands'
-import type { Caller } from './supervisor'
+import type { Caller } from '../core/ownership'
 
 const longestMessage = 4 * 1024 * 1024
 const protocolVersion = 1

@@ -15,6 +15,7 @@ import {
   type Refused,
 } from '../core/decide'
 import type { Actor, Fact, Limits, Recipe, Task } from '../core/events'
+import { ownsChild, sessionOf, type Caller } from '../core/ownership'
 import { plainLine } from '../core/plainText'
 import { textLogHeader } from '../core/textLog'
 import { writeWhole, syncFolder } from '../record/atomicWrite'
@@ -24,7 +25,7 @@ import { ChildLog } from '../record/childLog'
 import { makeFolder } from '../record/paths'
 import type { HeldSlot } from '../record/slots'
 import { TranscriptFile } from '../record/transcriptFile'
-import { ChildRun } from './childRun'
+import { ChildRun, DisposedError } from './childRun'
 import {
   isRefusal,
   type CommandAnswer,
@@ -39,14 +40,6 @@ import {
 } from './commands'
 import { listAnswer, type ListAnswer } from './payloads'
 import type { Problem, Tools } from './tools'
-
-/** Who a command comes from. A person sees every tree of the store; a parent its own. */
-export type Caller =
-  | { readonly kind: 'person' }
-  /** `child`: the caller is itself a child of this store. */
-  | { readonly kind: 'parent'; readonly session: string; readonly child?: string | undefined }
-
-export const personSession = 'person'
 
 export interface SupervisorSettings {
   readonly maxChildrenPerParent: number
@@ -69,12 +62,15 @@ export interface SupervisorOptions {
 
 export class Supervisor {
   private readonly runs = new Map<string, ChildRun>()
+  /** Logs being opened: a log has one writer, so it is opened once. */
+  private readonly opening = new Map<string, Promise<ChildRun | undefined>>()
   private readonly bell: Bell
   private disposed = false
   /** What `adopt` began. */
   recovered: Promise<unknown> = Promise.resolve()
-  /** Accepted in this turn, not yet in `runs`. */
-  private reserved = 0
+  /** Places given to dispatches under way, per parent session; their children are not in `runs` yet. */
+  private readonly reservedBy = new Map<string, number>()
+  private startingWaiting = false
 
   constructor(private readonly options: SupervisorOptions) {
     this.bell = new Bell(options.tools.paths.bell)
@@ -205,17 +201,8 @@ export class Supervisor {
       discard: async ({ subagent_id, force }) => {
         const run = await this.own(caller, subagent_id)
         if (run === undefined) return { error: unknownChild }
-        if (isLive(run.child))
-          return {
-            error: {
-              code: 'busy',
-              message: `"${run.child.title}" is running; stop it before discarding its worktree.`,
-            },
-          }
-        const outcome = await this.options.tools.discard(run.child, force ?? false)
-        if (outcome.kind === 'problem') return { error: { code: 'repository', message: outcome.message } }
-        if (run.child.worktree !== null && !run.child.discarded)
-          await run.note({ type: 'discarded', what: outcome.what, by })
+        const outcome = await run.discard(force ?? false, by)
+        if ('code' in outcome) return { error: outcome }
         return audited('discard', subagent_id, {
           action: 'discard',
           subagent_id,
@@ -257,7 +244,7 @@ export class Supervisor {
   /** Every child with a process, about to have one, or whose result is being written. */
   liveCount(): number {
     const children = [...this.runs.values()].map((run) => run.child)
-    return children.filter((child) => isLive(child) || settledWithoutResult(child)).length + this.reserved
+    return children.filter((child) => isLive(child) || settledWithoutResult(child)).length + this.reserved()
   }
 
   private live(): Child[] {
@@ -269,59 +256,98 @@ export class Supervisor {
     caller: Caller,
     agents: AgentsSettings,
   ): Promise<DispatchAnswer | Refusal> {
+    // A dispatch that is told again, because its answer was lost, is the same dispatch.
+    const known = request.dispatch_id === undefined ? [] : this.options.tools.delegated(request.dispatch_id)
+    if (known.length > 0 && known.every((child) => this.mayControl(caller, child)))
+      return this.handle(request.dispatch_id ?? '', known)
     const settings = this.options.settings()
     const count = request.tasks.length
     // Taken before the first wait: of two racing dispatches at the cap exactly one is accepted.
     const full = this.capacity(caller, count)
     const mayWait = request.when_full === 'wait' && caller.kind === 'person'
     if (full !== null && !mayWait) return { error: full }
+    const session = sessionOf(caller)
     let held = full === null ? count : 0
-    this.reserved += held
+    this.reserve(session, held)
     try {
-      const drafts = await this.draft(request, settings, agents)
+      const drafts = await this.draft(request, caller, settings, agents)
       if (isRefusal(drafts)) return drafts
       const { tools } = this.options
-      const delegationId = tools.newId()
+      const delegationId = request.dispatch_id ?? tools.newId()
       const ids = drafts.map(() => tools.newId())
-      const waits =
-        full ?? (await this.takeSlots(drafts.map(({ task }, i) => ({ id: ids[i] ?? '', title: task.title }))))
+      const places = drafts.map(({ task }, i) => ({ id: ids[i] ?? '', title: task.title }))
+      const waits = full ?? (await this.takeSlots(places))
       if (waits !== null && !mayWait) return { error: waits }
       const accepted: ChildRun[] = []
-      for (const [index, draft] of drafts.entries()) {
-        const run = await this.accept(ids[index] ?? tools.newId(), draft, delegationId, index, caller)
-        accepted.push(run)
-        if (held > 0) {
-          this.reserved--
+      try {
+        for (const [index, draft] of drafts.entries()) {
+          accepted.push(await this.accept(ids[index] ?? tools.newId(), draft, delegationId, index, caller))
+          if (held === 0) continue
           held--
+          this.reserve(session, -1)
         }
+        await syncFolder(tools.paths.children)
+        if (waits !== null) for (const run of accepted) await run.awaitSlot()
+      } catch (error) {
+        // All or nothing: what was accepted before the disk failed is called off, and its place given back.
+        for (const run of accepted) await run.callOff('the record of its delegation could not be written')
+        for (const { id } of places) await tools.slots.release(id).catch(() => undefined)
+        throw error
       }
-      await syncFolder(tools.paths.children)
-      for (const run of accepted) {
-        if (waits === null) run.start()
-        else await run.awaitSlot()
-      }
-      return {
-        status: 'dispatched',
-        mode: 'background',
-        count,
-        delegation_id: delegationId,
-        goals: drafts.map((draft) => draft.task.goal),
-        subagent_ids: accepted.map((run) => run.child.id),
-        control_hint:
-          'Running in the background; the completion comes by itself. Legal now: list, steer (a directive, not a vibe), interrupt, stop. Do what does not depend on the children, then end your turn; never poll.',
-        live_transcripts: accepted.map((run) => run.child.liveTranscript),
-      }
+      if (waits === null) for (const run of accepted) run.start()
+      return this.handle(
+        delegationId,
+        accepted.map((run) => run.child),
+      )
     } finally {
-      this.reserved -= held
+      this.reserve(session, -held)
     }
+  }
+
+  private handle(delegationId: string, children: readonly Child[]): DispatchAnswer {
+    return {
+      status: 'dispatched',
+      mode: 'background',
+      count: children.length,
+      delegation_id: delegationId,
+      goals: children.map((child) => child.task.goal),
+      subagent_ids: children.map((child) => child.id),
+      control_hint:
+        'Running in the background; the completion comes by itself. Legal now: list, steer (a directive, not a vibe), interrupt, stop. Do what does not depend on the children, then end your turn; never poll.',
+      live_transcripts: children.map((child) => child.liveTranscript),
+    }
+  }
+
+  private reserve(session: string, count: number): void {
+    this.reservedBy.set(session, (this.reservedBy.get(session) ?? 0) + count)
+  }
+
+  private reserved(): number {
+    return [...this.reservedBy.values()].reduce((sum, count) => sum + count, 0)
   }
 
   /** Everything about a dispatch that can be refused, before anything exists. */
   private async draft(
     request: SpawnRequest,
+    caller: Caller,
     settings: SupervisorSettings,
     agents: AgentsSettings,
   ): Promise<Draft[] | Refusal> {
+    if (caller.kind === 'parent' && caller.child !== undefined)
+      return {
+        error: {
+          code: 'unsupported',
+          message:
+            'A child may not dispatch children of its own here (coxswain.maxSpawnDepth = 1). Do the work yourself.',
+        },
+      }
+    if (request.tasks.some((task) => task.role === 'orchestrator'))
+      return {
+        error: {
+          code: 'unsupported',
+          message: 'Orchestrators are switched off (coxswain.orchestratorEnabled). Leave role out, or use "leaf".',
+        },
+      }
     const refusedBatch = decideBatchGoals(request.tasks.map((task) => task.goal))
     if (refusedBatch !== null) return { error: refusedBatch }
     const drafts: Draft[] = []
@@ -377,7 +403,7 @@ export class Supervisor {
       childId,
       delegationId,
       index,
-      parentSession: caller.kind === 'person' ? personSession : caller.session,
+      parentSession: sessionOf(caller),
       parentChild: caller.kind === 'parent' ? (caller.child ?? null) : null,
       task: draft.task,
       liveTranscript,
@@ -393,6 +419,12 @@ export class Supervisor {
   private async open(childId: string): Promise<ChildRun | undefined> {
     const known = this.runs.get(childId)
     if (known !== undefined) return known
+    const opening = this.opening.get(childId) ?? this.openLog(childId).finally(() => this.opening.delete(childId))
+    this.opening.set(childId, opening)
+    return await opening
+  }
+
+  private async openLog(childId: string): Promise<ChildRun | undefined> {
     const { tools } = this.options
     const log = await ChildLog.open(tools.paths.child(childId).events, tools.epoch, tools.now)
     if (log.child === undefined) {
@@ -400,6 +432,7 @@ export class Supervisor {
       return undefined
     }
     const run = await this.runOf(log, childId, log.child.liveTranscript, false)
+    if (this.disposed) run.dispose()
     this.runs.set(childId, run)
     return run
   }
@@ -454,11 +487,15 @@ export class Supervisor {
     const { maxChildrenPerParent, maxChildrenTotal } = this.options.settings()
     const live = this.live()
     const named = (children: readonly Child[]): Capacity['live'] => children.map(({ id, title }) => ({ id, title }))
-    const total = { setting: 'coxswain.maxChildrenTotal', cap: maxChildrenTotal - this.reserved, live: named(live) }
+    const total = { setting: 'coxswain.maxChildrenTotal', cap: maxChildrenTotal - this.reserved(), live: named(live) }
     if (caller.kind === 'person') return decideCapacity(count, [total])
     const mine = live.filter((child) => child.parentSession === caller.session)
     return decideCapacity(count, [
-      { setting: 'coxswain.maxChildrenPerParent', cap: maxChildrenPerParent, live: named(mine) },
+      {
+        setting: 'coxswain.maxChildrenPerParent',
+        cap: maxChildrenPerParent - (this.reservedBy.get(caller.session) ?? 0),
+        live: named(mine),
+      },
       total,
     ])
   }
@@ -507,12 +544,18 @@ export class Supervisor {
 
   /** Starts children that wait for a slot, oldest first, as long as there is one. */
   async startWaiting(): Promise<void> {
-    const waiting = [...this.runs.values()].filter(({ child }) => child.waitingForSlot && child.phase === 'PENDING')
-    waiting.sort((a, b) => (a.child.acceptedAt < b.child.acceptedAt ? -1 : 1))
-    for (const run of waiting) {
-      const { id, title } = run.child
-      if ((await this.takeSlots([{ id, title }])) !== null) return
-      run.start()
+    if (this.startingWaiting) return
+    this.startingWaiting = true
+    try {
+      const waiting = [...this.runs.values()].filter((run) => run.waits)
+      waiting.sort((a, b) => (a.child.acceptedAt < b.child.acceptedAt ? -1 : 1))
+      for (const run of waiting) {
+        const { id, title } = run.child
+        if ((await this.takeSlots([{ id, title }])) !== null) return
+        run.start()
+      }
+    } finally {
+      this.startingWaiting = false
     }
   }
 
@@ -522,7 +565,14 @@ export class Supervisor {
     wish: (run: ChildRun) => Promise<Refused | null>,
   ): Promise<Refused | null> {
     const run = await this.own(caller, id)
-    return run === undefined ? unknownChild : await wish(run)
+    if (run === undefined) return unknownChild
+    try {
+      return await wish(run)
+    } catch (error) {
+      if (error instanceof DisposedError)
+        return { code: 'unavailable', message: 'Another window has just taken over this child. Try again.' }
+      throw error
+    }
   }
 
   /** The run of a child this caller may control; undefined for foreign and unknown ids alike. */
@@ -533,14 +583,7 @@ export class Supervisor {
   }
 
   private mayControl(caller: Caller, child: Child): boolean {
-    if (caller.kind === 'person') return true
-    for (
-      let at: Child | undefined = child;
-      at !== undefined;
-      at = at.parentChild === null ? undefined : this.runs.get(at.parentChild)?.child
-    )
-      if (at.parentSession === caller.session) return true
-    return false
+    return ownsChild(caller, child, (id) => this.runs.get(id)?.child ?? this.options.tools.childOf(id))
   }
 
   private steerNote(id: string): string {

@@ -50,6 +50,10 @@ export interface Tools {
   ): Promise<{ readonly kind: 'applied'; readonly commit: string | null; readonly branch: string | null } | Problem>
   /** Where deeds are kept. */
   readonly audit: AuditLog
+  /** A child as recorded, whether or not it is open here. */
+  childOf(id: string): Child | undefined
+  /** The children of a delegation, in order. */
+  delegated(delegationId: string): readonly Child[]
   /** The store has a folder for it. */
   childExists(id: string): boolean
   /** `env`: variables the conversation sets, beside those of `environment` that the launch names. */

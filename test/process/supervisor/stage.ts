@@ -22,7 +22,7 @@ import { defaultStore, storePaths, type StorePaths } from '../../../src/record/p
 import { followStore, type FollowedStore } from '../../../src/supervisor/followStore'
 import { openCoxswain, type Coxswain, type CoxswainOptions } from '../../../src/supervisor/openCoxswain'
 import { readSettings, type Settings } from '../../../src/supervisor/settings'
-import type { Caller } from '../../../src/supervisor/supervisor'
+import type { Caller } from '../../../src/core/ownership'
 import { eventually } from '../keeperHarness'
 
 export const dist = resolve('dist')
