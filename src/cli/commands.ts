@@ -15,6 +15,8 @@ import { unknownChild } from '../core/decide'
 import { ownsChild } from '../core/ownership'
 
 const page = 500
+const unattendedNote =
+  'Nobody supervises these at the moment, so this may be out of date: an open window, any command to one of them, or "coxswain doctor" finds out what became of them.'
 
 /** Runs `job` with the store open and lets go of it afterwards. */
 export async function withStore<T>(coxswain: Coxswain, job: (coxswain: Coxswain) => Promise<T>): Promise<T> {
@@ -28,12 +30,15 @@ export async function withStore<T>(coxswain: Coxswain, job: (coxswain: Coxswain)
 
 export async function list({ open, out }: Invocation): Promise<number> {
   return await withStore(await open('command'), async (coxswain) => {
-    const answer = listAnswer(visible(coxswain), new Date())
+    const listed = listAnswer(visible(coxswain), new Date())
+    const alone = listed.count > 0 && !(await coxswain.hasOwner())
+    const answer = alone ? { ...listed, note: unattendedNote } : listed
     const rows = answer.subagents.map(
       (row) =>
         `${row.subagent_id}  ${row.phase.padEnd(9)} ${String(Math.round(row.running_seconds)).padStart(5)} s  ${row.accepting_steer ? 'accepting steer' : '               '}  ${row.title}${row.last_activity === null ? '' : `  —  ${row.last_activity}`}`,
     )
-    out.print(answer, rows.length === 0 ? (answer.note ?? '') : rows.join('\n'))
+    const people = rows.length === 0 ? 'No live children.' : [...rows, ...(alone ? [unattendedNote] : [])].join('\n')
+    out.print(answer, people)
     return 0
   })
 }
@@ -101,9 +106,9 @@ export async function transcript({ open, out, words, flags }: Invocation): Promi
     if (flags.follow !== true) return 0
     await until(coxswain, async () => {
       await printNew()
-      const { child } = viewed(coxswain, id)
-      return !isLive(child)
+      return isOver(viewed(coxswain, id).child)
     })
+    await coxswain.refresh()
     await printNew()
     return 0
   })
@@ -269,6 +274,12 @@ export function viewed(coxswain: Coxswain, id: string): ChildView {
   const found = visible(coxswain).find(({ child }) => child.id === id)
   if (found === undefined) throw new UsageError(unknownChild.code, unknownChild.message)
   return found
+}
+
+/** Over for whoever waits: settled with its result on disk, or paused. */
+export function isOver(child: Child | undefined): boolean {
+  if (child === undefined || isLive(child)) return false
+  return child.paused || child.completions.some((done) => done.round === child.round)
 }
 
 /** Asks again whenever something changed; resolves once `done` says so. */

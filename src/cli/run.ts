@@ -7,7 +7,7 @@ import { taskRequestSchema, invalidRequest, type SpawnRequest } from '../supervi
 import type { Coxswain } from '../supervisor/openCoxswain'
 import type { ChildResult } from '../supervisor/results'
 import { z } from 'zod'
-import { readResult, resultText, until, withStore } from './commands'
+import { isOver, readResult, resultText, until, withStore } from './commands'
 import type { Invocation } from './invocation'
 import { granted, UsageError } from './output'
 
@@ -118,12 +118,6 @@ async function join(coxswain: Coxswain, request: SpawnRequest, { out }: Invocati
   } finally {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
   }
-}
-
-/** Over for a joined run: settled with its result on disk, or paused. */
-function isOver(child: Child | undefined): boolean {
-  if (child === undefined || isLive(child)) return false
-  return child.paused || child.completions.some((done) => done.round === child.round)
 }
 
 async function completion(coxswain: Coxswain, id: string): Promise<{ entry: ChildResult | object; text: string }> {

@@ -34,6 +34,8 @@ export interface StorePaths {
   readonly root: string
   readonly children: string
   readonly owner: string
+  /** One file per window that shows this store, naming its process. */
+  readonly present: string
   /** One file per child, touched when something of it changed. */
   readonly bell: string
   readonly bin: string
@@ -72,6 +74,7 @@ export function storePaths(root: string): StorePaths {
     root,
     children,
     owner: join(root, 'owner'),
+    present: join(root, 'present'),
     bell: join(root, 'bell'),
     bin: join(root, 'bin'),
     git: join(root, 'git'),

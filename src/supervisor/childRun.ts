@@ -18,7 +18,7 @@ import {
   decideWithdrawSteer,
   type Refused,
 } from '../core/decide'
-import type { Actor, Answer, AskRecord, Fact, ProcessIdentity } from '../core/events'
+import type { Actor, Answer, Fact, ProcessIdentity } from '../core/events'
 import { hear, type Heard } from '../core/hear'
 import { plainLine } from '../core/plainText'
 import type { Outgoing } from '../core/signals'
@@ -363,7 +363,7 @@ export class ChildRun {
       .follow((lines) => this.enqueue(() => this.hearLines(talk, lines)))
       .catch((error: unknown) => this.lost(talk, error))
     link.ended.then(
-      (exit) => this.detached(() => this.surely(() => this.enqueue(() => this.onExit(talk, exit)))),
+      (exit) => this.detached(() => this.onExit(talk, exit)),
       () => undefined,
     )
   }
@@ -559,10 +559,10 @@ export class ChildRun {
     await talk.holdClock(open.length > 0)
     for (const request of open) {
       if (!talk.attendOnce(request.id)) continue
-      const unattended = unattendedAnswer(request.ask)
       const { approvalTimeoutMs } = this.child.task.limits
-      if (!this.tools.attended())
-        this.detached(() => this.answer(request.id, unattended, coxswain, 'nobody was attending'))
+      // A question is answered by rule when nobody is there; leave to act is only ever a person's to give, so it waits.
+      if (request.ask.kind === 'question' && !this.tools.attended())
+        this.detached(() => this.answer(request.id, decideYourself, coxswain, 'nobody was attending'))
       else if (approvalTimeoutMs !== null)
         this.afterMs(approvalTimeoutMs, async () => {
           const message = 'Nobody answered in time.'
@@ -648,10 +648,12 @@ export class ChildRun {
     if (this.talk !== talk) return
     // No longer the run's: whoever disposes of it once the end is on record must not cut the keeper's acknowledgement.
     this.talk = undefined
-    this.detached(async () => {
+    try {
+      await this.surely(() => this.enqueue(() => this.recordExit(talk.conversation, talk.attempt, exit)))
       await talk.link.acknowledgeExit()
+    } finally {
       talk.link.detach()
-    })
+    }
   }
 
   private async recordExit(conversation: Conversation, attempt: number, exit: ExitRecord): Promise<void> {
@@ -928,10 +930,9 @@ export class DisposedError extends Error {
 const newSessionId = (): string => randomUUID()
 
 /** What an agent hears when nobody is there to answer it. */
-function unattendedAnswer(ask: AskRecord): Answer {
-  return ask.kind === 'question'
-    ? { kind: 'text', text: 'Nobody is there to answer: decide yourself, and say what you assumed.' }
-    : { kind: 'deny', message: 'Nobody is there to allow it. Do without, and say what you left undone.' }
+const decideYourself: Answer = {
+  kind: 'text',
+  text: 'Nobody is there to answer: decide yourself, and say what you assumed.',
 }
 
 const readPrompt = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '')

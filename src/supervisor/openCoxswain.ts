@@ -24,6 +24,7 @@ import { writeWhole } from '../record/atomicWrite'
 import { AuditLog } from '../record/audit'
 import { claim, lastBeat, readOwner, type Lease, type OwnerRecord } from '../record/lease'
 import { Slots } from '../record/slots'
+import { bePresent, isAnyonePresent } from '../record/presence'
 import { dataFolder, defaultStore, makeFolder, storePaths, type StorePaths } from '../record/paths'
 import { findAgents, recipeOf, type AgentInfo } from './agentsFound'
 import { commandNames, type CommandAnswer, type CommandName, type Commands, type Refusal } from './commands'
@@ -40,6 +41,8 @@ const beatMs = 2_000
 /** An owner whose heart has not beaten for so long while its process lives is frozen. */
 const frozenMs = 15_000
 const patienceMs = 5_000
+/** An owner takes the store before it listens: so long it may take until it can be reached. */
+const reachMs = 15_000
 /** A dispatch may have to ask an agent for its version first. */
 const spawnPatienceMs = 20_000
 
@@ -77,6 +80,8 @@ export interface Coxswain {
   readonly git: Git
   agents(): Promise<readonly AgentInfo[]>
   isOwner(): boolean
+  /** Whether any process supervises this store now. */
+  hasOwner(): Promise<boolean>
   /** Becomes the owner if nobody is. Answers whether this process is the owner now. */
   tryOwn(): Promise<boolean>
   /** Becomes the owner if there are live children and nobody owns them. */
@@ -109,6 +114,7 @@ export async function openCoxswain(options: CoxswainOptions): Promise<Coxswain |
     paths.root,
     paths.children,
     paths.owner,
+    paths.present,
     paths.bell,
     paths.bin,
     paths.git,
@@ -141,6 +147,7 @@ class OpenStore implements Coxswain {
   private readonly heart: NodeJS.Timeout
   private readonly ended: Promise<unknown>[] = []
   private disposed = false
+  private presence: { dispose(): void } | undefined
 
   constructor(
     private readonly options: CoxswainOptions,
@@ -150,6 +157,8 @@ class OpenStore implements Coxswain {
   ) {
     this.git = new Git({ environment: options.environment, store: paths.git })
     this.caller = options.caller
+    const me = options.role === 'window' ? identityOf(process.pid) : undefined
+    if (me !== undefined) this.presence = bePresent(paths.present, me)
     const route = (name: CommandName) => (request: unknown) => this.route(name, request)
     this.commands = Object.fromEntries(commandNames.map((name) => [name, route(name)])) as unknown as Commands
     const failed = (error: unknown): void => options.log('error', 'the heart missed a beat', { error: String(error) })
@@ -159,6 +168,11 @@ class OpenStore implements Coxswain {
 
   isOwner(): boolean {
     return this.lease !== undefined
+  }
+
+  async hasOwner(): Promise<boolean> {
+    const owner = await readOwner(this.paths.owner)
+    return owner !== undefined && isRunning(owner.process)
   }
 
   liveCount(): number {
@@ -184,7 +198,7 @@ class OpenStore implements Coxswain {
   private async route(name: CommandName, wanted: unknown): Promise<CommandAnswer> {
     // Told twice because an answer was lost, it must still be one: the sender gives it its name.
     const request = named(name, wanted)
-    for (let tries = 0; tries < 3; tries++) {
+    for (const since = performance.now(); performance.now() - since < reachMs; await pause(50)) {
       if (this.disposed) return unavailable('This window is closing.')
       if (this.supervisor !== undefined)
         return await call(this.supervisor.commandsFor(this.options.caller), name, request)
@@ -368,6 +382,7 @@ class OpenStore implements Coxswain {
     if (this.disposed) return
     this.disposed = true
     clearInterval(this.heart)
+    this.presence?.dispose()
     const lease = this.lease
     this.letGo()
     lease?.release()
@@ -395,7 +410,7 @@ class OpenStore implements Coxswain {
       me: lease.record.process,
       isOwner: () => this.lease === lease && lease.isHeld(),
       environment: options.environment,
-      attended: options.attended,
+      attended: () => options.attended() || isAnyonePresent(paths.present, isRunning),
       childOf: (id) => this.view.get(id)?.child,
       delegated: (id) =>
         this.view
