@@ -1,7 +1,7 @@
 // `npm start`: from a fresh clone to a real VS Code in the browser, with the extension installed and a sample git
 // repository open. Installs what is missing, keeps it, and ends all it started with Ctrl+C. Until `npm ci` has run,
 // nothing but node:* may be imported here.
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import os from 'node:os'
@@ -43,7 +43,10 @@ await main(async () => {
   const end = (why) => {
     stopping = true
     console.log(`\n${why}, stopping VS Code …`)
-    void server.stop().then(() => process.exit(0))
+    void server.stop().then(() => {
+      stopChildren(sample)
+      process.exit(0)
+    })
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => end(signal))
   void server.ended.then(() => {
@@ -67,6 +70,34 @@ In your own VS Code instead:  code --install-extension ${path.relative(process.c
 
 Ctrl+C stops it. While it runs, anyone with an account on this machine can open that address.`)
 })
+
+/**
+ * Children outlive their window, which is what they are for; but those of the sample repository end with the demo.
+ * @param {string} sample
+ */
+function stopChildren(sample) {
+  /** @param {string[]} args */
+  const coxswain = (...args) =>
+    spawnSync(process.execPath, [path.resolve('dist/cli.js'), ...args, '--repo', sample, '--json'], {
+      encoding: 'utf8',
+      timeout: 20_000,
+    })
+  /** @returns {{ subagent_id: string, title: string, phase: string }[]} */
+  const live = () => {
+    const { status, stdout } = coxswain('list')
+    return status === 0
+      ? JSON.parse(stdout).subagents.filter((/** @type {any} */ one) => one.phase !== 'INTERRUPTED')
+      : []
+  }
+  for (const { subagent_id: id, title } of live()) {
+    console.log(`stopping the child "${title}" …`)
+    coxswain('stop', id, '--reason', 'the demo was ended')
+    // Ends with the child.
+    coxswain('transcript', id, '--follow')
+  }
+  for (const { title } of live())
+    console.log(`The child "${title}" still runs; see: node dist/cli.js list --repo ${sample}`)
+}
 
 function readOptions() {
   try {

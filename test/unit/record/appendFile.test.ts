@@ -82,7 +82,11 @@ describe('reading lines', () => {
     const reader = new LineFile(path)
     const lines: string[] = []
     const read = async () => {
-      const { restarted } = await reader.readNew((line) => lines.push(line))
+      let restarted = false
+      await reader.readNew(
+        (line) => lines.push(line),
+        () => (restarted = true),
+      )
       return [restarted, ...lines.splice(0)]
     }
     expect(await read()).toEqual([false])
