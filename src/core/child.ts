@@ -185,6 +185,7 @@ export type Acceptance = { readonly accepting: true } | { readonly accepting: fa
 
 export function acceptance(child: Child): Acceptance {
   const no = (why: string): Acceptance => ({ accepting: false, why })
+  if (child.discarded && !isLive(child)) return no('its worktree was discarded')
   switch (child.phase) {
     case 'PENDING':
       return { accepting: true }

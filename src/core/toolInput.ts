@@ -1,14 +1,27 @@
-// What a person reads of a tool's input.
+// What a person reads of a tool's input: the same words in a row, in the transcript and in the text log.
 
-/** A tool's input as people read it: the one telling value, or compact JSON. */
+/** A tool's input as people read it: the one telling value, a list of arguments as a shell line, or compact JSON. */
 export function asText(input: unknown): string {
   if (typeof input === 'string') return input
-  if (typeof input === 'object' && input !== null && !Array.isArray(input)) {
+  if (input === undefined || input === null) return ''
+  if (typeof input === 'object' && !Array.isArray(input)) {
     const fields = input as Record<string, unknown>
-    for (const key of ['command', 'file_path', 'path', 'pattern', 'url', 'query', 'description']) {
+    for (const key of telling) {
       const value = fields[key]
       if (typeof value === 'string') return value
+      const line = shellLine(value)
+      if (line !== null) return line
     }
   }
-  return input === undefined ? '' : JSON.stringify(input)
+  return JSON.stringify(input)
+}
+
+const telling = ['command', 'cmd', 'argv', 'file_path', 'path', 'pattern', 'url', 'query', 'message', 'description']
+
+/** `['git', 'ls-files']` → `$ git ls-files`; null when it is no list of arguments. */
+function shellLine(value: unknown): string | null {
+  if (!Array.isArray(value) || value.length === 0) return null
+  const words = value as readonly unknown[]
+  if (!words.every((word) => typeof word === 'string')) return null
+  return `$ ${words.map((word) => (word === '' || /\s/.test(word) ? `'${word}'` : word)).join(' ')}`
 }

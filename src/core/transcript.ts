@@ -65,7 +65,7 @@ export function readEntry(line: string): TranscriptEntry | undefined {
 export function activityOf(entry: EntryBody): string | undefined {
   switch (entry.kind) {
     case 'toolStarted':
-      return plainLine(`${entry.name}: ${asText(entry.input)}`, 120)
+      return plainLine(toolWords(entry.name, asText(entry.input)), 120)
     case 'text':
       return plainLine(entry.text, 120)
     case 'reasoning':
@@ -85,4 +85,10 @@ export function activityOf(entry: EntryBody): string | undefined {
     case 'noise':
       return undefined
   }
+}
+
+function toolWords(name: string, input: string): string {
+  if (input === '') return name
+  // A shell line says by its sign what it is.
+  return input.startsWith('$ ') ? input : `${name}: ${input}`
 }

@@ -11,6 +11,7 @@ import {
 } from '../../core/child'
 import type { Actor } from '../../core/events'
 import { cutText, plainLine, plainText, visibleText } from '../../core/plainText'
+import { asText } from '../../core/toolInput'
 import type { TranscriptEntry } from '../../core/transcript'
 import {
   ENTRY_TEXT_MAX,
@@ -210,32 +211,9 @@ function turnWords(reason: 'first' | 'resume' | 'retry', attempt: number): strin
   }
 }
 
-/** The argument a person wants to see in the folded line: a command, a path, a pattern, else the first short string. */
+/** The folded line of a tool call: what its input says, one line. */
 export function toolBrief(input: unknown): string {
-  if (typeof input === 'string') return plainLine(input, 160)
-  if (typeof input !== 'object' || input === null) return ''
-  const values = new Map<string, unknown>(Object.entries(input))
-  for (const key of [
-    'command',
-    'cmd',
-    'argv',
-    'file_path',
-    'path',
-    'pattern',
-    'query',
-    'url',
-    'description',
-    'prompt',
-  ]) {
-    const value = values.get(key)
-    if (typeof value === 'string') return plainLine(value, 160)
-    if (Array.isArray(value)) {
-      const parts = (value as readonly unknown[]).filter((part) => typeof part === 'string')
-      if (parts.length === value.length && parts.length > 0) return plainLine(parts.join(' '), 160)
-    }
-  }
-  for (const value of values.values()) if (typeof value === 'string') return plainLine(value, 160)
-  return ''
+  return plainLine(asText(input), 160)
 }
 
 /** The full text of a part of an entry, as an editor shows it. */

@@ -9,13 +9,24 @@ import {
   waitingSteers,
   type Child,
 } from '../../core/child'
-import { plainLine } from '../../core/plainText'
+import { cutText, plainLine } from '../../core/plainText'
 import { shortDuration } from '../../protocol/duration'
 import type { ChildView } from '../../supervisor/view'
 import { facets } from './actions'
 import { t } from './l10n'
 import { standingOf, type Standing } from './standing'
-import { costWords, endReason, needWords, phaseWords, titleOf, tokenWords, verdictWords } from './words'
+import {
+  costWords,
+  endReason,
+  needWords,
+  branchWords,
+  noSteerBrief,
+  phaseWords,
+  runTime,
+  titleOf,
+  tokenWords,
+  verdictWords,
+} from './words'
 
 export interface Icon {
   /** A codicon id. */
@@ -42,37 +53,36 @@ export function row(view: ChildView, now: number): Row {
   const live = isLive(child)
   const accepts = acceptance(child)
   const verdict = child.verifying ? null : verdictWords(child)
-  const label = titleOf(child)
+  const title = titleOf(child)
+  // Beside a cut title there is room for whether it takes a steer, which is what a person looks for while it works.
+  const label = live ? cutText(title, 24) : title
   const agent = plainLine(child.task.recipe.label, 40)
   const doing = need ?? doingNow(view)
   const since = sinceOf(view)
   const missed = missedSteers(child).length
   const waiting = waitingSteers(child).length
 
-  const steering = !live
-    ? null
-    : accepts.accepting
-      ? waiting > 0
-        ? waiting === 1
-          ? t('1 steer waiting')
-          : t('{n} steers waiting', { n: waiting })
-        : t('accepting steer')
-      : t('not accepting steer: {why}', { why: accepts.why })
+  const queue = waiting === 0 ? null : waiting === 1 ? t('1 steer waiting') : t('{n} steers waiting', { n: waiting })
+  const why = noSteerBrief(child)
+  const steering = !live ? null : why === null ? t('accepting steer') : t('no steer now: {why}', { why })
   const description = [
-    doing,
-    since === null ? null : rowDuration(now - since),
     steering,
+    live ? queue : null,
+    doing === why && live ? null : doing,
+    since === null ? null : rowDuration(now - since),
+    child.phase === 'INTERRUPTED' && !child.discarded ? t('resume it to steer') : null,
     missed > 0 && need === null ? t('{n} missed', { n: missed }) : null,
     verdict === null || verdict === need || phaseWords(child).includes(verdict) ? null : verdict,
     agent,
   ]
   const sentence = [
-    label,
+    title,
     need === null ? null : t('needs you: {what}', { what: need }),
     phaseWords(child),
     need === null && doing !== phaseWords(child) ? doing : null,
     since === null ? null : t('for {duration}', { duration: coarse(now - since) }),
-    steering,
+    !live ? null : accepts.accepting ? t('accepting steer') : t('not accepting steer: {why}', { why: accepts.why }),
+    live ? queue : null,
     missed === 0 ? null : missed === 1 ? t('1 steer missed') : t('{n} steers missed', { n: missed }),
     verdict === null || verdict === need || phaseWords(child).includes(verdict) ? null : verdict,
     t('agent {agent}', { agent }),
@@ -102,7 +112,9 @@ function doingNow(view: ChildView): string {
     if (view.activity !== null) return plainLine(view.activity, 60)
   }
   const reason = child.phase === 'FAILURE' ? endReason(child) : null
-  return reason === null ? phaseWords(child) : t('failed: {reason}', { reason: plainLine(reason, 80) })
+  return reason === null || child.discarded
+    ? phaseWords(child)
+    : t('failed: {reason}', { reason: plainLine(reason, 80) })
 }
 
 /** Since when it does what it does: milliseconds since 1970, null when the time is of no use. */
@@ -181,6 +193,7 @@ function tooltip(view: ChildView, now: number): Row['tooltip'] {
   const { child } = view
   const attempt = currentAttempt(child)
   const usage = totalUsage(child)
+  const ran = runTime(child)
   const accepts = acceptance(child)
   const waiting = waitingSteers(child).length
   const missed = missedSteers(child).length
@@ -190,10 +203,12 @@ function tooltip(view: ChildView, now: number): Row['tooltip'] {
     [t('Needs you'), needWords(child)],
     [t('Agent'), join([child.task.recipe.label, attempt?.agentVersion ?? child.task.recipe.version ?? null], ' ')],
     [t('Model'), attempt?.model ?? child.task.recipe.model ?? null],
-    [t('Branch'), child.worktree?.branch ?? null],
+    [t('Branch'), branchWords(child)],
     [
-      t('Elapsed'),
-      shortDuration((child.settledAt === null ? now : Date.parse(child.settledAt)) - Date.parse(child.acceptedAt)),
+      t('Running time'),
+      child.attempts.length === 0
+        ? null
+        : shortDuration(ran.doneMs + (ran.since === null ? 0 : now - Date.parse(ran.since))),
     ],
     [t('Attempts'), child.attempts.length > 1 ? String(child.attempts.length) : null],
     [t('Spent'), join([tokenWords(usage), costWords(usage)], ', ') || null],

@@ -1,6 +1,6 @@
 // Who must act next on a child, and from that the tree: which group a root and all below it stand in, in which order.
 // Pure: same children, same tree.
-import { isLive, missedSteers, type Child } from '../../core/child'
+import { isLive, missedSteers, openRequests, type Child } from '../../core/child'
 import type { ChildView } from '../../supervisor/view'
 import { needWords, titleOf } from './words'
 
@@ -11,6 +11,7 @@ export type Standing = (typeof standings)[number]
 export function standingOf(child: Child): Standing {
   if (child.archived) return 'finished'
   if (needWords(child) !== null) return 'needsYou'
+  if (child.discarded && !isLive(child) && child.phase !== 'UNKNOWN') return 'finished'
   switch (child.phase) {
     case 'PENDING':
     case 'STARTING':
@@ -152,10 +153,13 @@ const oldestFirst = (a: ChildView, b: ChildView): number =>
   compare(a.child.acceptedAt, b.child.acceptedAt) || a.child.index - b.child.index || compare(a.child.id, b.child.id)
 
 const pinnedFirst = (a: ChildNode, b: ChildNode): number => Number(b.view.child.pinned) - Number(a.view.child.pinned)
+const asks = (node: ChildNode): boolean =>
+  (isLive(node.view.child) && openRequests(node.view.child).length > 0) || node.children.some(asks)
+const asksFirst = (a: ChildNode, b: ChildNode): number => Number(asks(b)) - Number(asks(a))
 const newestFirst = (a: ChildNode, b: ChildNode): number => pinnedFirst(a, b) || -oldestFirst(a.view, b.view)
 const order: Readonly<Record<Standing, (a: ChildNode, b: ChildNode) => number>> = {
-  // Who has waited longest is asked first; elsewhere the newest is what a person has in mind.
-  needsYou: (a, b) => pinnedFirst(a, b) || oldestFirst(a.view, b.view),
+  // A child that stands still until it is answered comes before one that has ended; who has waited longest is first; elsewhere the newest is what a person has in mind.
+  needsYou: (a, b) => asksFirst(a, b) || pinnedFirst(a, b) || oldestFirst(a.view, b.view),
   working: newestFirst,
   paused: newestFirst,
   review: newestFirst,

@@ -1,5 +1,14 @@
 // A child's state in words, and the small figures beside it. Pure; decides nothing: every word here is read off the fold.
-import { currentAttempt, missedSteers, openRequests, type Child, type EndCause, type Steer } from '../../core/child'
+import {
+  acceptance,
+  currentAttempt,
+  isLive,
+  missedSteers,
+  openRequests,
+  type Child,
+  type EndCause,
+  type Steer,
+} from '../../core/child'
 import type { SteerMode, TaskUsage, Verdict } from '../../core/events'
 import { cutText, plainLine } from '../../core/plainText'
 import { t } from './l10n'
@@ -14,6 +23,7 @@ const causes: Readonly<Record<EndCause, () => string>> = {
 
 /** The phase as a person says it: a few words, lower case, no colour needed to tell it from another. */
 export function phaseWords(child: Child): string {
+  if (child.discarded && !isLive(child)) return t('discarded')
   switch (child.phase) {
     case 'PENDING':
       return child.waitingForSlot ? t('waiting for a free slot') : t('preparing its worktree')
@@ -112,6 +122,44 @@ export function needWords(child: Child): string | null {
   return null
 }
 
+/** Why it takes no steer right now, in a word or two, for places with little room; null when it takes one. */
+export function noSteerBrief(child: Child): string | null {
+  if (acceptance(child).accepting) return null
+  if (child.discarded) return t('discarded')
+  const attempt = currentAttempt(child)
+  switch (child.phase) {
+    case 'PENDING':
+      return null
+    case 'CANCEL_REQUESTED':
+      return t('stopping')
+    case 'INTERRUPTED':
+      return child.paused ? t('paused') : t('interrupted')
+    case 'SUCCESS':
+    case 'FAILURE':
+    case 'CANCELLED':
+      return t('ended')
+    case 'UNKNOWN':
+      return t('out of sight')
+    case 'STARTING':
+    case 'RUNNING':
+      if (child.verifying) return t('verifying')
+      if (attempt?.endRequest) return t('pausing')
+      if (attempt !== undefined && (attempt.closing || attempt.ended !== null)) return t('finishing')
+      return t('pause it first')
+  }
+}
+
+/** Milliseconds its attempts have run so far, pauses left out, and since when the present one runs. */
+export function runTime(child: Child): { readonly doneMs: number; readonly since: string | null } {
+  let doneMs = 0
+  let since: string | null = null
+  for (const attempt of child.attempts) {
+    if (attempt.endedAt === null) since = isLive(child) ? attempt.launchingAt : null
+    else doneMs += Math.max(0, Date.parse(attempt.endedAt) - Date.parse(attempt.launchingAt))
+  }
+  return { doneMs, since }
+}
+
 export function steerModeWords(mode: SteerMode): string {
   switch (mode) {
     case 'at_tool_boundary':
@@ -147,7 +195,8 @@ export function tokenWords(usage: TaskUsage): string | null {
 
 /** "$0.042": US dollars; null when there is no price to tell. */
 export function costWords(usage: TaskUsage): string | null {
-  if (usage.costUsd === null || usage.costUsd === 0) return null
+  // Less than half a tenth of a cent would stand there as "$0.000".
+  if (usage.costUsd === null || usage.costUsd < 0.0005) return null
   return `$${usage.costUsd >= 1 ? usage.costUsd.toFixed(2) : usage.costUsd.toFixed(3)}`
 }
 
@@ -191,6 +240,12 @@ export function steerStateWords(steer: Steer): string {
     case 'unknown':
       return steer.reason === null ? t('nobody can say what became of it') : plainLine(steer.reason)
   }
+}
+
+/** Its branch, or null; says so when worktree and branch were discarded. */
+export function branchWords(child: Child): string | null {
+  if (child.worktree === null) return null
+  return child.discarded ? t('{branch} (discarded)', { branch: child.worktree.branch }) : child.worktree.branch
 }
 
 export function titleOf(child: Child): string {

@@ -76,7 +76,7 @@ test.each<[string, Partial<Child>, string[]]>([
     'was discarded',
     ended('SUCCESS', { discarded: true }),
     [
-      'steer: it has ended; resume it with your message',
+      'steer: its worktree was discarded',
       'pause: it has ended',
       'resume: its worktree was discarded',
       'stop: it has ended',
@@ -240,10 +240,12 @@ test('five megabytes of output are cut in the page and whole in the editor', () 
 
 test.each([
   [{ command: 'npm test', description: 'Runs tests' }, 'npm test'],
-  [{ cmd: ['git', 'status'] }, 'git status'],
+  [{ cmd: ['git', 'status'] }, '$ git status'],
+  [{ argv: ['git', 'commit', '-m', 'two words'] }, "$ git commit -m 'two words'"],
+  [{ message: 'Write the tour', paths: ['a'] }, 'Write the tour'],
   [{ file_path: '/w/a.ts', old_string: 'x' }, '/w/a.ts'],
-  [{ unusual: 'first string' }, 'first string'],
-  [{ n: 3 }, ''],
+  [{ unusual: 'a string' }, '{"unusual":"a string"}'],
+  [{ n: 3 }, '{"n":3}'],
   ['plain', 'plain'],
   [null, ''],
 ])('of a tool’s input %j the folded line shows "%s"', (input, brief) => {

@@ -46,11 +46,11 @@ test('groups follow who must act next, and a row says at a glance what goes on',
   expect(tree(views)).toBe(
     [
       'needsYou 1',
-      '  (question) Asks | asks: Which file first? · 1m · accepting steer · Demo agent',
+      '  (question) Asks | accepting steer · asks: Which file first? · 1m · Demo agent',
       'working 1',
-      '  (sync~spin) Works | Bash: npm test · 40s · accepting steer · Demo agent',
+      '  (sync~spin) Works | accepting steer · Bash: npm test · 40s · Demo agent',
       'paused 1',
-      '  (debug-pause) Sleeps | paused · 1m · Demo agent',
+      '  (debug-pause) Sleeps | paused · 1m · resume it to steer · Demo agent',
       'review 1',
       '  (pass) Claims | says it is done · 30s · Demo agent',
       'finished 2',
@@ -64,47 +64,43 @@ test.each<[string, Partial<Child>, string]>([
   [
     'waits for a slot',
     { phase: 'PENDING', waitingForSlot: true, attempts: [] },
-    '(clock) Fix the null check | waiting for a free slot · 1m · accepting steer · Demo agent',
+    '(clock) Fix the null check | accepting steer · waiting for a free slot · 1m · Demo agent',
   ],
   [
     'starts',
     { phase: 'STARTING', attempts: [attempt({ launchedAt: null })] },
-    '(loading~spin) Fix the null check | starting · 1m · accepting steer · Demo agent',
+    '(loading~spin) Fix the null check | accepting steer · starting · 1m · Demo agent',
   ],
   [
     'is being paused',
     { attempts: [attempt({ endRequest: { cause: 'interrupt', reason: '', by: { kind: 'person' }, at: at(5) } })] },
-    '(sync~spin) Fix the null check | pausing · 1m · not accepting steer: it is being paused · Demo agent',
+    '(sync~spin) Fix the null check | no steer now: pausing · 1m · Demo agent',
   ],
   [
     'is being stopped',
     { phase: 'CANCEL_REQUESTED' },
-    '(stop-circle) Fix the null check | stopping · 1m · not accepting steer: it is being stopped · Demo agent',
+    '(stop-circle) Fix the null check | no steer now: stopping · 1m · Demo agent',
   ],
-  [
-    'is verified now',
-    { verifying: true },
-    '(beaker) Fix the null check | verifying · 1m · not accepting steer: its work is being verified · Demo agent',
-  ],
+  ['is verified now', { verifying: true }, '(beaker) Fix the null check | no steer now: verifying · 1m · Demo agent'],
   [
     'is rate limited',
     { conditions: { rate_limited: { words: 'rate limited until 12:10', until: at(600) } } },
-    '(sync~spin) Fix the null check | rate limited until 12:10 · 1m · accepting steer · Demo agent',
+    '(sync~spin) Fix the null check | accepting steer · rate limited until 12:10 · 1m · Demo agent',
   ],
   [
     'cannot be steered',
     { task: { ...child().task, recipe: recipe({ abilities: { ...recipe().abilities, steerMode: 'none' } }) } },
-    '(sync~spin) Fix the null check | working · 1m · not accepting steer: Demo agent cannot be steered while it runs; interrupt and resume it instead · Demo agent',
+    '(sync~spin) Fix the null check | no steer now: pause it first · working · 1m · Demo agent',
   ],
   [
     'has steers waiting',
     { steers: [steer(), steer({ id: 'st-2', state: 'sent' })] },
-    '(sync~spin) Fix the null check | working · 1m · 2 steers waiting · Demo agent',
+    '(sync~spin) Fix the null check | accepting steer · 2 steers waiting · working · 1m · Demo agent',
   ],
   [
     'wants to use a tool',
     { requests: [approval('Bash')] },
-    '(shield) Fix the null check | wants to use Bash · 1m · accepting steer · Demo agent',
+    '(shield) Fix the null check | accepting steer · wants to use Bash · 1m · Demo agent',
   ],
   [
     'is out of sight',
@@ -122,7 +118,7 @@ test.each<[string, Partial<Child>, string]>([
         }),
       ],
     },
-    '(debug-pause) Fix the null check | interrupted: time limit reached · 30s · Demo agent',
+    '(debug-pause) Fix the null check | interrupted: time limit reached · 30s · resume it to steer · Demo agent',
   ],
   [
     'was verified',
@@ -158,7 +154,13 @@ test.each<[string, Partial<Child>, string]>([
       steers: [steer({ state: 'missed' })],
       attempts: [attempt({ endedAt: at(60) })],
     },
-    '(debug-pause) Fix the null check | paused · 30s · 1 missed · Demo agent',
+    '(debug-pause) Fix the null check | paused · 30s · resume it to steer · 1 missed · Demo agent',
+  ],
+  ['was discarded', ended('SUCCESS', { discarded: true }), '(pass) Fix the null check | discarded · 30s · Demo agent'],
+  [
+    'works under a long title',
+    { title: 'Count the empty berths in src/harbour.js and print them' },
+    '(sync~spin) Count the empty berths … | accepting steer · working · 1m · Demo agent',
   ],
   [
     'exited with a code',
@@ -232,6 +234,38 @@ test('whoever has waited longest is asked first; elsewhere the newest stands fir
   expect(titles).toEqual(['needsYou 2', 'a2', 'a1', 'working 3', 'w3', 'w2', 'w1'])
 })
 
+test('a child that waits for an answer stands before one that only missed a steer, however long ago that was', () => {
+  const missed = view({
+    id: 'm',
+    title: 'Missed',
+    acceptedAt: at(0),
+    ...ended('SUCCESS', { steers: [steer({ state: 'missed' })] }),
+  })
+  const asking = view({ id: 'q', title: 'Asking', acceptedAt: at(9), requests: [question()] })
+  expect(tree([missed, asking]).match(/Missed|Asking/g)).toEqual(['Asking', 'Missed'])
+})
+
+test('a discarded child is finished, whatever it was before', () => {
+  const views = (['SUCCESS', 'INTERRUPTED', 'CANCELLED'] as const).map((phase) =>
+    view({ id: phase, title: phase, ...ended(phase, { discarded: true }) }),
+  )
+  expect(tree(views)).toMatch(/^finished 3\n/)
+})
+
+test('the running time leaves pauses out', () => {
+  const paused = view({
+    phase: 'INTERRUPTED',
+    paused: true,
+    attempts: [attempt({ endedAt: at(60), ended: 'INTERRUPTED' })],
+  })
+  const resumed = view({
+    attempts: [attempt({ endedAt: at(60), ended: 'INTERRUPTED' }), attempt({ n: 2, launchingAt: at(600) })],
+  })
+  const time = (of: ChildView, seconds: number) =>
+    row(of, now(seconds)).tooltip.find(({ name }) => name === 'Running time')?.value
+  expect([time(paused, 90), time(paused, 900), time(resumed, 660)]).toEqual(['1m', '1m', '2m'])
+})
+
 test('a filter by text, agent or state leaves out what does not match, and archived children stay out until asked for', () => {
   const views = [
     view({ id: 'a', title: 'Harbour' }),
@@ -256,7 +290,7 @@ test('a screen reader hears one sentence that does not change by the second', ()
     { activity: 'Bash', activityAt: at(0) },
   )
   expect(row(asking, now(90)).sentence).toBe(
-    'Fix the null check, needs you: wants to use Bash, waiting for your answer, for 1 minute, 1 steer waiting, agent Demo agent, pinned',
+    'Fix the null check, needs you: wants to use Bash, waiting for your answer, for 1 minute, accepting steer, 1 steer waiting, agent Demo agent, pinned',
   )
   expect(row(asking, now(91)).sentence).toBe(row(asking, now(119)).sentence)
   expect(row(view(ended('SUCCESS', { seen: false })), now(90)).sentence).toBe(
@@ -296,7 +330,7 @@ test('what an agent wrote reaches a row as plain words', () => {
   )
   const { label, description, sentence } = row(hostile, now(90))
   expect(label).toBe('[a](command:x) $(zap)')
-  expect(description).toBe('asks: <img src=x> now? · 1m · accepting steer · Demo agent')
+  expect(description).toBe('accepting steer · asks: <img src=x> now? · 1m · Demo agent')
   expect(sentence).not.toMatch(/[\u202e\x1b]/)
 })
 
@@ -311,7 +345,7 @@ test('the hover tells goal, branch, spending and what waits', () => {
     'Agent: Demo agent',
     'Model: demo-1',
     'Branch: coxswain/fix-the-null-check',
-    'Elapsed: 1m',
+    'Running time: 1m',
     'Spent: 12.3k tokens, $0.042',
     'Steering: accepting steer',
     'Steers waiting: 1',

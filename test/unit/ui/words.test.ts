@@ -55,10 +55,7 @@ test('goals and steers: empty and over 16,000 characters are refused with the co
 test('figures', () => {
   expect([999, 1_234, 99_999, 123_456, 2_500_000].map(shortNumber)).toEqual(['999', '1.2k', '100.0k', '123k', '2.5M'])
   expect([12, 2_048, 5_242_880].map(sizeWords)).toEqual(['12 B', '2.0 KB', '5.0 MB'])
-  expect([null, 0, 0.0421, 12.5].map((costUsd) => costWords({ inputTokens: 0, outputTokens: 0, costUsd }))).toEqual([
-    null,
-    null,
-    '$0.042',
-    '$12.50',
-  ])
+  expect(
+    [null, 0, 0.0004, 0.0421, 12.5].map((costUsd) => costWords({ inputTokens: 0, outputTokens: 0, costUsd })),
+  ).toEqual([null, null, null, '$0.042', '$12.50'])
 })
