@@ -54,6 +54,16 @@ export async function scriptedChild(
   return id
 }
 
+/** Ends every child of the repository, so that the next test finds room under the cap. */
+export async function stopAll(home: TestHome, repository: Repository): Promise<void> {
+  const live = async (): Promise<string[]> => {
+    const [list] = (await coxswain(home, repository, 'list')) as { subagents: { subagent_id: string }[] }[]
+    return list?.subagents.map((child) => child.subagent_id) ?? []
+  }
+  for (const id of await live()) await coxswain(home, repository, 'stop', id)
+  await until('every child has ended', async () => (await live()).length === 0)
+}
+
 /** What the child has said so far, in order, time and prompt left out. */
 export const said = (panel: FrameLocator, text: string): Locator =>
   panel.locator('.row-text').getByText(text, { exact: true })

@@ -6,7 +6,7 @@ import { accessibilityViolations } from './harness/axe.js'
 import { until } from './harness/until.js'
 import { vscodeTest } from './harness/vscodeTest.js'
 import { everyTheme } from './harness/workbench.js'
-import { coxswain, layoutSaved, newChild, rowsOf, said, scriptedChild, showChild } from './panelParts.js'
+import { coxswain, layoutSaved, newChild, rowsOf, said, scriptedChild, showChild, stopAll } from './panelParts.js'
 
 const test = vscodeTest({ env: () => ({ COXSWAIN_DEMO_PACE_MS: '20' }) })
 
@@ -16,13 +16,17 @@ test('a child started in a terminal is seen, steered and stopped in the window',
   home,
 }) => {
   await workbench.viewContainer('Coxswain').click()
-  await scriptedChild(home, repository, 'Count the lamps', [{ say: 'Counting.' }, { hang: 'here' }])
+  const gate = `${home.folder}/gate-lamps`
+  const steps = [{ say: 'Counting.' }, { wait: { file: gate } }, { say: 'Counted.' }, { hang: 'here' }]
+  await scriptedChild(home, repository, 'Count the lamps', steps)
   const panel = await showChild(workbench, 'Count the lamps')
   await said(panel, 'Counting.').waitFor()
 
   const input = panel.getByLabel('Steer this child')
   await input.fill('Count the buoys\ninstead.')
   await input.press('Enter')
+  await panel.locator('.waiting .state').filter({ hasText: 'sent' }).waitFor()
+  writeFileSync(gate, '')
   await panel.locator('.waiting .state').filter({ hasText: 'confirmed' }).waitFor()
   await panel.locator('.card.steer').getByText('Count the buoys').waitFor()
 
@@ -34,6 +38,8 @@ test('a child started in a terminal is seen, steered and stopped in the window',
 
 test('a question waits in the record: it is there after a reload, and the answer reaches the child', async ({
   workbench,
+  repository,
+  home,
 }) => {
   await workbench.viewContainer('Coxswain').click()
   await newChild(workbench, 'Ask me which file, then write about the pier')
@@ -55,6 +61,7 @@ test('a question waits in the record: it is there after a reload, and the answer
   await panel.locator('.row-answered').getByText('TOUR.md').waitFor()
   await panel.locator('.request').waitFor({ state: 'detached' })
   await panel.locator('.row-text').getByText('You answered').waitFor()
+  await stopAll(home, repository)
 })
 
 test('what is said while the panel is hidden is there when it is shown: no gap, nothing twice', async ({
@@ -95,6 +102,7 @@ test('what is said while the panel is hidden is there when it is shown: no gap, 
     for (const n of here) seen.add(n)
   }
   expect(seen.size).toBe(120)
+  await stopAll(home, repository)
 })
 
 test('every theme is accessible, with everything a child can show', async ({ workbench, repository, home }) => {
@@ -118,4 +126,5 @@ test('every theme is accessible, with everything a child can show', async ({ wor
     await workbench.screenshot(`panel-${theme}`)
     expect(await accessibilityViolations(await workbench.webviewFrame()), theme).toEqual([])
   }
+  await stopAll(home, repository)
 })
