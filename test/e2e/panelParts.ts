@@ -60,7 +60,8 @@ export async function stopAll(home: TestHome, repository: Repository): Promise<v
     const [list] = (await coxswain(home, repository, 'list')) as { subagents: { subagent_id: string }[] }[]
     return list?.subagents.map((child) => child.subagent_id) ?? []
   }
-  for (const id of await live()) await coxswain(home, repository, 'stop', id)
+  // A refusal says that it has ended by itself meanwhile; the list below decides.
+  for (const id of await live()) await coxswain(home, repository, 'stop', id).catch(() => undefined)
   await until('every child has ended', async () => (await live()).length === 0)
 }
 
