@@ -11,7 +11,7 @@ import { shortId } from './names'
 import { readSettings, withoutRepositoryPrograms } from './programs'
 import { asProblem, type Problem, problem } from './repository'
 import { forgetView, type KnownWorktree, locate, type Made, readHead, readMarker, readSmallFile, View } from './view'
-import { isWithin, listWorktrees } from './worktree'
+import { isWithin, type ListedWorktree, listWorktrees } from './worktree'
 
 export type LossKind =
   /** Tracked files that differ from the last commit. */
@@ -81,13 +81,17 @@ export async function discard(
   consent: { readonly force?: boolean; readonly confirmed?: string } = {},
 ): Promise<Discarded | Problem> {
   try {
-    const found = await findOurs(git, known)
-    if (found.kind === 'problem') return found
-    if (found.kind === 'nothing') {
+    const first = await findOurs(git, known)
+    if (first.kind === 'problem') return first
+    if (first.kind === 'nothing') {
       await forgetView(git, known.path)
       return { kind: 'discarded', removed: false, branchKept: null }
     }
-    return await git.write(found.made.commonDir, async () => {
+    return await git.write(first.made.commonDir, async () => {
+      // Looked at again: the queue may have been long, and what counts is this moment.
+      const found = await findOurs(git, known)
+      if (found.kind !== 'found')
+        return found.kind === 'problem' ? found : { kind: 'discarded', removed: false, branchKept: null }
       const { inspection, branchTip } = await inspectFound(git, found)
       const allowed = consent.force === true || consent.confirmed === inspection.token
       if (!allowed) {
@@ -153,6 +157,8 @@ interface Found {
   /** git still has its entry for this worktree. */
   readonly entry: boolean
   readonly locked: string | null
+  /** What git listed when this was shown; the same moment for everything that follows. */
+  readonly listed: readonly ListedWorktree[]
 }
 
 /** Shows that this is a worktree we made, or says why it is left alone. */
@@ -198,11 +204,12 @@ async function findOurs(git: Git, known: KnownWorktree): Promise<Found | { kind:
   const [main] = listed
   if (main !== undefined && isWithin(path, main.path)) return notOurs
   const entry = listed.slice(1).find((worktree) => worktree.path === path)
-  if (facts === null) return { kind: 'found', made, place: 'nothing', entry: entryThere, locked: entry?.locked ?? null }
+  if (facts === null)
+    return { kind: 'found', made, place: 'nothing', entry: entryThere, locked: entry?.locked ?? null, listed }
   if (facts.isSymbolicLink())
-    return { kind: 'found', made, place: 'link', entry: entryThere, locked: entry?.locked ?? null }
+    return { kind: 'found', made, place: 'link', entry: entryThere, locked: entry?.locked ?? null, listed }
   if (!facts.isDirectory() || (await realpath(path)) !== path) return notOurs
-  return { kind: 'found', made, place: 'folder', entry: entryThere, locked: entry?.locked ?? null }
+  return { kind: 'found', made, place: 'folder', entry: entryThere, locked: entry?.locked ?? null, listed }
 }
 
 /** With our store cleared and the folder gone, git's own entry with our marker, or only the branch, is what is left. */
@@ -233,7 +240,7 @@ async function inspectFound(
       if (head === null) unproven.push('its HEAD cannot be read')
       if (found.place === 'folder')
         await lostFiles(git, made, head?.commit ?? branchTip ?? made.base, found.entry, losses, unproven)
-      await lostCommits(git, made, [head?.commit ?? null, branchTip], found.entry, losses, unproven)
+      await lostCommits(git, made, [head?.commit ?? null, branchTip], found, losses, unproven)
     } else if (found.place === 'folder') {
       unproven.push(`its repository ${made.commonDir} is gone`)
     }
@@ -439,7 +446,7 @@ async function lostCommits(
   git: Git,
   made: Made,
   tips: readonly (string | null)[],
-  entry: boolean,
+  { entry, listed }: Found,
   losses: Loss[],
   unproven: string[],
 ): Promise<void> {
@@ -457,7 +464,7 @@ async function lostCommits(
       // Replacements and leftovers of a bisect keep objects alive, but nobody would look for work there.
       .filter((line) => line !== '' && !line.endsWith(` ${ours}`) && !/ refs\/(replace|bisect|rewritten)\//.test(line))
       .map((line) => line.slice(0, line.indexOf(' ')))
-    for (const other of await listWorktrees(git, made.commonDir)) {
+    for (const other of listed) {
       if (other.path !== made.path && other.head !== null && !/^0+$/.test(other.head)) kept.push(other.head)
     }
     const live = tips.filter((tip): tip is string => tip !== null)
@@ -540,7 +547,7 @@ async function rememberedCommits(made: Made, entry: boolean, unproven: string[])
 /** Takes the folder out of sight first, so that nobody works in a half-removed tree, then removes it, its entry and its branch. */
 async function remove(
   git: Git,
-  { made, place, entry }: Found,
+  { made, place, entry, listed }: Found,
   inspection: DiscardInspection,
   branchTip: string | null,
 ): Promise<Discarded | Problem> {
@@ -562,7 +569,7 @@ async function remove(
     await rmdir(dirname(made.gitDir)).catch(() => undefined)
   }
   await rmdir(root).catch(() => undefined)
-  const branchKept = branchTip === null ? null : await deleteBranch(git, made, branchTip)
+  const branchKept = branchTip === null ? null : await deleteBranch(git, made, branchTip, listed)
   await forgetView(git, made.path)
   return { kind: 'discarded', removed: inspection.present || entry || branchTip !== null, branchKept }
 }
@@ -591,11 +598,14 @@ async function openUp(folder: string): Promise<void> {
   }
 }
 
-async function deleteBranch(git: Git, made: Made, tip: string): Promise<string | null> {
+async function deleteBranch(
+  git: Git,
+  made: Made,
+  tip: string,
+  listed: readonly ListedWorktree[],
+): Promise<string | null> {
   const ref = `refs/heads/${made.branch}`
-  const holder = (await listWorktrees(git, made.commonDir)).find(
-    (other) => other.branch === ref && other.path !== made.path,
-  )
+  const holder = listed.find((other) => other.branch === ref && other.path !== made.path)
   if (holder) return `${made.branch} is checked out in ${holder.path}`
   const config = withoutRepositoryPrograms(await readSettings(git, made.commonDir, made.commonDir).catch(() => []))
   const deleted = await git.run({
