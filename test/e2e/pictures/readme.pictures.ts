@@ -6,19 +6,39 @@ import { vscodeTest } from '../harness/vscodeTest.js'
 import type { Workbench } from '../harness/workbench.js'
 
 const folder = fileURLToPath(new URL('../../../docs/pictures', import.meta.url))
-const test = vscodeTest()
+const test = vscodeTest({ env: () => ({ COXSWAIN_DEMO_PACE_MS: '1500' }) })
 
 /** The window as it stands, in a dark and a light theme. */
 async function picture(workbench: Workbench, name: string): Promise<void> {
   mkdirSync(folder, { recursive: true })
-  for (const theme of ['dark', 'light'] as const) {
+  for (const theme of ['light', 'dark'] as const) {
     await workbench.setTheme(theme)
     await workbench.page.screenshot({ path: path.join(folder, `${name}-${theme}.png`) })
   }
 }
 
-test('the side bar before the first child', async ({ workbench }) => {
+async function newChild(workbench: Workbench, goal: string): Promise<void> {
+  await workbench.run('Coxswain: New child…')
+  await workbench.answer(goal)
+  await workbench.pick('Demo agent')
+  await workbench.pick('No contract')
+}
+
+test('a child at work, steered, and one that waits for an answer', async ({ workbench }) => {
+  await workbench.page.setViewportSize({ width: 1280, height: 800 })
   await workbench.viewContainer('Coxswain').click()
-  await workbench.sideBar.getByText('Coxswain').first().waitFor()
-  await picture(workbench, 'side-bar')
+  await newChild(workbench, 'Ask me which part matters, then tidy src')
+  await workbench.row(/Ask me which/).waitFor()
+  await newChild(workbench, 'Write a tour of this repository into docs/tour.md')
+  const row = workbench.row(/Write a tour/)
+  await row.waitFor()
+  await row.click()
+  const panel = workbench.webview()
+  await panel.getByRole('heading', { level: 1, name: /Write a tour/ }).waitFor()
+  await panel.locator('.row-text, .row-toolStarted').first().waitFor()
+  const input = panel.getByLabel('Steer this child')
+  await input.fill('Mention the tests in the tour.')
+  await input.press('Enter')
+  await panel.getByText('confirmed').first().waitFor()
+  await picture(workbench, 'steered')
 })
