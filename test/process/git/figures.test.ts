@@ -13,29 +13,33 @@ vi.setConfig({ testTimeout: 600_000, hookTimeout: 600_000 })
 const bench = new Bench()
 afterAll(() => bench.dispose())
 
-it('making a worktree costs little more than git worktree add alone', async () => {
-  const root = bench.repository(
-    'large',
-    Object.fromEntries(
-      Array.from({ length: 1500 }, (_, n) => [`src/${n % 50}/f${n}.ts`, `${'line\n'.repeat(40)}${n}\n`]),
-    ),
-  )
-  const repository = await bench.inspect(root)
-  const bare: number[] = []
-  const ours: number[] = []
-  for (let turn = 0; turn < 9; turn++) {
-    let started = performance.now()
-    bench.sh(root, 'worktree', 'add', '-q', '-b', `bare-${turn}`, join(bench.folder, `bare-${turn}`))
-    bare.push(performance.now() - started)
-    started = performance.now()
-    const added = await addWorktree(bench.git, { repository, childId: `turn${turn}`, title: 'large' })
-    ours.push(performance.now() - started)
-    if (added.kind === 'problem') throw new Error(added.message)
-    await discard(bench.git, added)
-  }
-  const median = (times: number[]) => times.sort((a, b) => a - b)[4] ?? 0
-  console.log(`1,500 files: bare worktree add ${median(bare).toFixed(0)} ms, ours ${median(ours).toFixed(0)} ms`)
-})
+it(
+  'a worktree of 1,500 files is made beside a bare git worktree add, and both costs are printed',
+  { timeout: 300_000 },
+  async () => {
+    const root = bench.repository(
+      'large',
+      Object.fromEntries(
+        Array.from({ length: 1500 }, (_, n) => [`src/${n % 50}/f${n}.ts`, `${'line\n'.repeat(40)}${n}\n`]),
+      ),
+    )
+    const repository = await bench.inspect(root)
+    const bare: number[] = []
+    const ours: number[] = []
+    for (let turn = 0; turn < 3; turn++) {
+      let started = performance.now()
+      bench.sh(root, 'worktree', 'add', '-q', '-b', `bare-${turn}`, join(bench.folder, `bare-${turn}`))
+      bare.push(performance.now() - started)
+      started = performance.now()
+      const added = await addWorktree(bench.git, { repository, childId: `turn${turn}`, title: 'large' })
+      ours.push(performance.now() - started)
+      if (added.kind === 'problem') throw new Error(added.message)
+      expect(await discard(bench.git, added)).toMatchObject({ kind: 'discarded', removed: true })
+    }
+    const median = (times: number[]) => times.sort((a, b) => a - b)[1] ?? 0
+    console.log(`1,500 files: bare worktree add ${median(bare).toFixed(0)} ms, ours ${median(ours).toFixed(0)} ms`)
+  },
+)
 
 describe(`${many} children of one repository`, () => {
   let root = ''
