@@ -37,6 +37,11 @@ export const fromWebviewSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('reorderSteers'), wish, childId, order: z.array(id).max(200) }),
   z.strictObject({ type: z.literal('pause'), wish, childId }),
   z.strictObject({ type: z.literal('stop'), wish, childId }),
+  z.strictObject({ type: z.literal('verify'), wish, childId }),
+  /** Asks how, and before it overrides anything; the questions are the host's. */
+  z.strictObject({ type: z.literal('apply'), wish, childId }),
+  /** Takes back every steer that was missed. */
+  z.strictObject({ type: z.literal('dismissMissed'), wish, childId }),
   z.strictObject({ type: z.literal('resume'), wish, childId, text: typed.nullable() }),
   z.strictObject({ type: z.literal('answer'), wish, childId, requestId: id, answer }),
   z.strictObject({ type: z.literal('find'), wish, childId, query: z.string().min(1).max(500), after: n.nullable() }),
@@ -72,7 +77,8 @@ export const panelSteerSchema = z.object({
   words: z.string(),
   /** It can still be edited, reordered and withdrawn. */
   waiting: z.boolean(),
-  history: z.array(z.object({ state: steerState, at: z.string() })),
+  /** Every state it passed through; `how` = how we know, in words, where there is more to say than the state. */
+  history: z.array(z.object({ state: steerState, at: z.string(), how: z.string().nullable() })),
 })
 
 export const panelRequestSchema = z.object({
@@ -105,8 +111,9 @@ export const panelChildSchema = z.object({
   agent: z.string(),
   model: z.string().nullable(),
   branch: z.string().nullable(),
-  startedAt: z.string(),
-  endedAt: z.string().nullable(),
+  /** What its attempts have run so far, in milliseconds, pauses left out; and since when the present one runs. */
+  ranMs: z.number(),
+  runningSince: z.string().nullable(),
   tokens: z.string().nullable(),
   cost: z.string().nullable(),
   accepting: z.boolean(),
@@ -114,7 +121,11 @@ export const panelChildSchema = z.object({
   steeringBrief: z.string(),
   /** The mode when it accepts, the reason when it does not. */
   steering: z.string(),
-  can: z.object({ steer: able, pause: able, resume: able, stop: able }),
+  can: z.object({ steer: able, pause: able, resume: able, stop: able, verify: able, apply: able }),
+  /** Its worktree is gone: nothing can be sent to it any more. */
+  discarded: z.boolean(),
+  /** It has a contract, so that there is something to check. */
+  hasContract: z.boolean(),
   requests: z.array(panelRequestSchema),
   steers: z.array(panelSteerSchema),
   missed: z.number(),
@@ -161,7 +172,8 @@ export const panelEntrySchema = z.intersection(
     z.object({ kind: z.literal('receipt'), steerId: z.string(), state: steerState, words: z.string() }),
     z.object({ kind: z.literal('asked'), words: z.string() }),
     z.object({ kind: z.literal('answered'), words: z.string() }),
-    z.object({ kind: z.literal('report'), ok: z.boolean(), text: shownText }),
+    /** `asked`: it came after the attempt had been asked to end, so a failure in it is no news. */
+    z.object({ kind: z.literal('report'), ok: z.boolean(), asked: z.boolean(), text: shownText }),
     z.object({ kind: z.literal('verdict'), words: z.string() }),
     z.object({ kind: z.literal('notice'), level: z.enum(['info', 'warning', 'error']), words: z.string() }),
     z.object({ kind: z.literal('noise'), source: z.enum(['stdout', 'stderr']), text: shownText }),

@@ -5,6 +5,7 @@ import { Acts } from './acts'
 import { registerCommands } from './commands'
 import { PANEL_TYPE, TranscriptPanels } from './panel/panels'
 import { TEXT_SCHEME, WholeTexts } from './panel/wholeText'
+import { milestones, reached } from './present/milestones'
 import { useTranslator } from './present/l10n'
 import { StatusItem } from './statusBar'
 import { Supervision, type Opener } from './supervision'
@@ -21,7 +22,7 @@ export function activateUi(
   const supervision = new Supervision(opener(log), log)
   const acts = new Acts(supervision)
   const panels = new TranscriptPanels(acts, supervision, log, context.extensionUri)
-  const tree = new ChildrenTree(supervision, () => Date.now())
+  const tree = new ChildrenTree(supervision, () => Date.now(), context.workspaceState)
 
   let shownState = ''
   const showState = (): void => {
@@ -30,6 +31,19 @@ export function activateUi(
     if (state === shownState) return
     shownState = state
     void vscode.commands.executeCommand('setContext', 'coxswain.state', state)
+  }
+  // The walkthrough ticks off what has happened, not what was only asked for.
+  const done = new Set<string>()
+  const showDone = (childId: string | null): void => {
+    if (done.size === milestones.length) return
+    const { view } = supervision
+    const views = childId === null ? (view?.list() ?? []) : [view?.get(childId)].filter((each) => each !== undefined)
+    for (const { child } of views)
+      for (const name of reached(child)) {
+        if (done.has(name)) continue
+        done.add(name)
+        void vscode.commands.executeCommand('setContext', `coxswain.done.${name}`, true)
+      }
   }
   context.subscriptions.push(
     log,
@@ -44,6 +58,7 @@ export function activateUi(
     vscode.workspace.onDidGrantWorkspaceTrust(() => supervision.reconsider()),
     vscode.workspace.onDidChangeWorkspaceFolders(() => supervision.reconsider()),
     supervision.onDidChange(showState),
+    supervision.onDidChange(showDone),
     vscode.window.registerUriHandler({
       // Shows, and never acts: a link may come from anywhere.
       handleUri: (uri) => {

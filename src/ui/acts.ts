@@ -1,6 +1,7 @@
 // A person's wishes on their way to the supervisor, and its answer in one sentence: shared by tree, palette and panel so
 // that the same wish has the same words everywhere. Shows nothing itself but Stop's confirmation.
 import * as vscode from 'vscode'
+import { missedSteers } from '../core/child'
 import type { Answer } from '../core/events'
 import { isRefusal, type Commands, type Refusal } from '../supervisor/commands'
 import type { ChildView, StoreView } from '../supervisor/view'
@@ -44,6 +45,29 @@ export class Acts {
     return this.ask((commands) =>
       commands.resume({ subagent_id: childId, ...(text === null || text.trim() === '' ? {} : { message: text }) }),
     )
+  }
+
+  verify(childId: string): Promise<Outcome> {
+    return this.ask((commands) => commands.verify({ subagent_id: childId }))
+  }
+
+  apply(childId: string, how: 'merge' | 'squash' | 'patch', override: readonly string[]): Promise<Outcome> {
+    return this.ask((commands) => commands.apply({ subagent_id: childId, how, override: [...override] }))
+  }
+
+  discard(childId: string, force: boolean): Promise<Outcome> {
+    return this.ask((commands) => commands.discard({ subagent_id: childId, force }))
+  }
+
+  /** Takes back every steer that was missed, so that the child needs nobody on their account. */
+  async dismissMissed(childId: string): Promise<Outcome> {
+    const child = this.supervision.view?.get(childId)?.child
+    let last: Outcome = { ok: true, words: '' }
+    for (const { id } of child === undefined ? [] : missedSteers(child)) {
+      last = await this.withdrawSteer(childId, id)
+      if (!last.ok) return last
+    }
+    return last
   }
 
   answer(childId: string, requestId: string, answer: Answer): Promise<Outcome> {

@@ -11,6 +11,7 @@ import type { Acts, Outcome } from './acts'
 import { askOne, askText, BACK, type Choice } from './ask'
 import { briefAgain, dispatch, type Brief } from './dispatch'
 import { exportTranscript } from './exportTranscript'
+import { applyChild, discardChild } from './handBack'
 import type { TranscriptPanels } from './panel/panels'
 import { actions, type Actions } from './present/actions'
 import { refuseSteer, roomLeft, steerPlaceholder } from './present/input'
@@ -55,16 +56,19 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
   }
 
   /** The children meant by a command's arguments; asks when there are none. */
-  async function meant(args: readonly unknown[], wanted: Wanted, question: string): Promise<readonly ChildView[]> {
+  async function meant(
+    args: readonly unknown[],
+    wanted: Wanted,
+    question: string,
+    needed = t('No child is in a state for that.'),
+  ): Promise<readonly ChildView[]> {
     const view = await opened()
     if (view === null) return []
     const named = namedBy(args)
     if (named.length > 0) return named.flatMap((id) => view.get(id) ?? [])
     const candidates = view.list().filter((each) => !each.child.archived && wanted(each.child))
     if (candidates.length === 0) {
-      void vscode.window.showInformationMessage(
-        view.list().length === 0 ? t('There are no children yet.') : t('No child is in a state for that.'),
-      )
+      void vscode.window.showInformationMessage(view.list().length === 0 ? t('There are no children yet.') : needed)
       return []
     }
     const inPanel = panels.activeChild()
@@ -90,6 +94,11 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
     void vscode.window.showWarningMessage(
       forNotice(t('{title}: {reason}', { title: titleOf(child.child), reason: outcome.words })),
     )
+  }
+  /** Like tell, and also says in passing what was done. */
+  const say = (child: ChildView, outcome: Outcome): void => {
+    if (outcome.ok && outcome.words !== '') vscode.window.setStatusBarMessage(outcome.words, 6_000)
+    else tell(child, outcome)
   }
   const can =
     (action: keyof Actions): Wanted =>
@@ -122,7 +131,12 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
   })
 
   command('steer', async (...args) => {
-    const targets = await meant(args, can('steer'), t('Steer a child'))
+    const targets = await meant(
+      args,
+      can('steer'),
+      t('Steer a child'),
+      t('No child accepts a steer now: it has to be running. A paused or ended one is resumed with a message instead.'),
+    )
     if (targets.length > 0) await steer(targets)
   })
   command('steerSelected', async () => {
@@ -136,18 +150,55 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
   })
 
   command('pause', async (...args) => {
-    for (const child of await meant(args, can('pause'), t('Pause a child')))
+    for (const child of await meant(
+      args,
+      can('pause'),
+      t('Pause a child'),
+      t('No child can be paused now: it has to be running, with an agent that can resume.'),
+    ))
       tell(child, await acts.pause(child.child.id))
   })
   command('resume', async (...args) => {
-    const targets = await meant(args, can('resume'), t('Resume a child'))
+    const targets = await meant(
+      args,
+      can('resume'),
+      t('Resume a child'),
+      t('No child can be resumed now: it has to be paused or ended, with its worktree still there.'),
+    )
     if (targets.length > 0) await resume(targets)
   })
   command('stop', async (...args) => {
-    const targets = await meant(args, can('stop'), t('Stop a child'))
+    const targets = await meant(
+      args,
+      can('stop'),
+      t('Stop a child'),
+      t('No child can be stopped now: it has to be running or paused.'),
+    )
     const [first] = targets
     if (first === undefined) return
     tell(first, await acts.stop(targets.map(({ child }) => child.id)))
+  })
+
+  command('verify', async (...args) => {
+    const needed = t('No child with a contract has ended and still has its worktree.')
+    for (const child of await meant(args, can('verify'), t('Verify a child again'), needed))
+      say(child, await acts.verify(child.child.id))
+  })
+  command('apply', async (...args) => {
+    const needed = t('No ended child has work that was not applied yet.')
+    const [child] = await meant(args.slice(0, 1), can('apply'), t('Apply the work of a child'), needed)
+    if (child !== undefined) say(child, await applyChild(acts, supervision, child.child.id))
+  })
+  command('discard', async (...args) => {
+    const needed = t('No ended child has a worktree left.')
+    const [child] = await meant(args.slice(0, 1), can('discard'), t('Discard the worktree of a child'), needed)
+    if (child !== undefined) say(child, await discardChild(acts, child.child))
+  })
+  command('dismissMissed', async (...args) => {
+    const missed: Wanted = (child) => child.steers.some((each) => each.state === 'missed')
+    const needed = t('No child has a steer that was missed.')
+    for (const child of await meant(args, missed, t('Dismiss missed steers'), needed))
+      tell(child, await acts.dismissMissed(child.child.id))
   })
 
   command('showTranscript', async (...args) => {
@@ -202,7 +253,12 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
     if (path !== null) vscode.window.createTerminal({ cwd: path, name: t('Worktree') }).show()
   })
   command('copyBranch', async (...args) => {
-    const [child] = await meant(args.slice(0, 1), hasWorktree, t('Copy the branch of a child'))
+    const [child] = await meant(
+      args.slice(0, 1),
+      hasWorktree,
+      t('Copy the branch of a child'),
+      t('No child has a branch.'),
+    )
     const branch = child?.child.worktree?.branch
     if (branch !== undefined) await vscode.env.clipboard.writeText(plainText(branch))
   })
@@ -276,7 +332,7 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
   }
 
   async function worktreeOf(args: readonly unknown[], question: string): Promise<string | null> {
-    const [child] = await meant(args.slice(0, 1), hasWorktree, question)
+    const [child] = await meant(args.slice(0, 1), hasWorktree, question, t('No child has a worktree.'))
     if (child === undefined) return null
     const { worktree, discarded } = child.child
     if (worktree !== null && !discarded) return worktree.path
@@ -516,8 +572,14 @@ function agentReport(agent: AgentInfo): Choice<AgentInfo> {
   return {
     value: agent,
     label: forPick(agent.label),
-    description: agent.found ? forPick(agent.version ?? t('version unknown')) : t('not installed'),
-    detail: forPick([agent.path ?? agent.install, ...agent.notes].join(' · '), 400),
+    description: agent.found
+      ? forPick(agent.version ?? (agent.path === null ? '' : t('version unknown')))
+      : t('not installed'),
+    // What was found needs no words on how to get it.
+    detail: forPick(
+      [agent.path ?? (agent.found ? '' : agent.install), ...agent.notes].filter((part) => part !== '').join(' · '),
+      400,
+    ),
     iconPath: new vscode.ThemeIcon(agent.found ? 'pass' : 'circle-slash'),
   }
 }

@@ -30,6 +30,15 @@ export interface Opener {
 
 export type SupervisionState = 'idle' | 'opening' | 'open' | ClosedWhy
 
+/** What a `git init`, a first commit or a fetch writes; a lock or an object is no news yet. */
+const repositoryFile = /\/\.git\/(?:HEAD|packed-refs|logs\/HEAD|refs\/heads\/.+|reftable\/.+)(?<!\.lock)$/
+const lookAfterMs = 500
+
+/** What a person may be putting right outside of us at this moment. */
+function awaitsRepository(state: SupervisionState): boolean {
+  return state === 'noRepository' || state === 'noCommit' || state === 'noGit'
+}
+
 export class Supervision implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<string | null>()
   /** A child's id, or null when everything may have changed. */
@@ -40,6 +49,7 @@ export class Supervision implements vscode.Disposable {
   private following: { dispose(): void } | null = null
   private message = ''
   private disposed = false
+  private watching: vscode.Disposable | null = null
 
   constructor(
     private readonly opener: Opener,
@@ -92,6 +102,7 @@ export class Supervision implements vscode.Disposable {
 
   dispose(): void {
     this.disposed = true
+    this.watching?.dispose()
     this.following?.dispose()
     this.coxswain?.dispose()
     this.coxswain = null
@@ -113,7 +124,8 @@ export class Supervision implements vscode.Disposable {
       this.become(why.why, why.message)
       return { kind: 'closed', ...why }
     }
-    this.become('opening', '')
+    // A look whether a repository has come about meanwhile leaves the words on screen as they are.
+    if (!awaitsRepository(this.current)) this.become('opening', '')
     let opened: Opened
     try {
       opened = await this.opener.open(folder)
@@ -137,8 +149,45 @@ export class Supervision implements vscode.Disposable {
     return opened
   }
 
+  /** `git init` and a first commit are noticed by themselves, so that nobody has to ask again. */
+  private watchForRepository(): void {
+    const folder = this.folder()
+    if (this.watching !== null || folder === null) return
+    let timer: NodeJS.Timeout | null = null
+    const look = (): void => {
+      timer ??= setTimeout(() => {
+        timer = null
+        if (awaitsRepository(this.current)) void this.open()
+      }, lookAfterMs)
+    }
+    const looked = (uri: vscode.Uri): void => {
+      if (repositoryFile.test(uri.path)) look()
+    }
+    const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(folder, '.git/**'))
+    this.watching = vscode.Disposable.from(
+      watcher,
+      watcher.onDidCreate(looked),
+      watcher.onDidChange(looked),
+      // Somebody who comes back to the window may have installed git, or worked where no watcher reaches.
+      vscode.window.onDidChangeWindowState(({ focused }) => {
+        if (focused) look()
+      }),
+      {
+        dispose: () => {
+          if (timer !== null) clearTimeout(timer)
+        },
+      },
+    )
+  }
+
   private become(state: SupervisionState, message: string): void {
     if (this.disposed) return
+    if (awaitsRepository(state)) this.watchForRepository()
+    else if (state !== 'opening') {
+      this.watching?.dispose()
+      this.watching = null
+    }
+    if (awaitsRepository(state) && state === this.current && message === this.message) return
     this.current = state
     this.message = message
     this.changed.fire(null)

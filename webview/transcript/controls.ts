@@ -6,7 +6,7 @@ import {
   vsCodeProgressRing,
   vsCodeTextField,
 } from '@vscode/webview-ui-toolkit'
-import { el, icon } from './dom'
+import { el, icon, setText } from './dom'
 
 provideVSCodeDesignSystem().register(vsCodeButton(), vsCodeTextField(), vsCodeProgressRing())
 
@@ -28,7 +28,7 @@ export function button(options: {
 }): ButtonControl {
   const element = document.createElement('vscode-button')
   element.setAttribute('appearance', options.look ?? 'secondary')
-  const text = document.createTextNode(options.label)
+  const text = el('span', 'label', options.label)
   if (options.look === 'icon') {
     element.setAttribute('aria-label', options.label)
     element.append(icon(options.icon ?? 'circle'))
@@ -40,6 +40,8 @@ export function button(options: {
       element.append(sign)
     }
     element.append(text)
+    // The words may give way where there is little room; the name stays.
+    element.setAttribute('aria-label', options.label)
     if (options.title !== undefined) element.title = options.title
   }
   let reason: string | null = null
@@ -51,7 +53,9 @@ export function button(options: {
   return {
     element,
     label: (words) => {
-      if (text.data !== words) text.data = words
+      if (text.textContent === words) return
+      setText(text, words)
+      element.setAttribute('aria-label', words)
     },
     refuse: (why) => {
       if (why === reason) return

@@ -62,23 +62,7 @@ function body(entry: PanelEntry, context: RowContext): HTMLElement {
     case 'answered':
       return line('reply', `${say.answered}: ${entry.words}`, entry.at)
     case 'report':
-      return el(
-        'div',
-        '',
-        el(
-          'div',
-          entry.ok ? 'card' : 'card bad',
-          el(
-            'div',
-            'card-title',
-            icon(entry.ok ? 'pass' : 'error'),
-            entry.ok ? say.claimsSuccess : say.claimsFailure,
-            time(entry.at),
-          ),
-          prose(entry.text.text),
-          rest(entry, 'text', entry.text, context),
-        ),
-      )
+      return report(entry, context)
     case 'verdict':
       return line('verified', entry.words, entry.at, 'strong')
     case 'notice':
@@ -93,6 +77,37 @@ function body(entry: PanelEntry, context: RowContext): HTMLElement {
         rest(entry, 'text', entry.text, context),
       )
   }
+}
+
+/** A failure that follows our own request to end is what was asked for, no bad news. */
+export function reportTitle(entry: Of<'report'>): string {
+  if (entry.ok) return say.claimsSuccess
+  return entry.asked ? say.stoppedAsAsked : say.claimsFailure
+}
+
+function report(entry: Of<'report'>, context: RowContext): HTMLElement {
+  const neutral = entry.asked && !entry.ok
+  const sign = entry.ok ? 'pass' : neutral ? 'debug-pause' : 'error'
+  return el(
+    'div',
+    '',
+    el(
+      'div',
+      entry.ok || neutral ? 'card' : 'card bad',
+      el('div', 'card-title', icon(sign), reportTitle(entry), time(entry.at)),
+      ...(saidBefore(entry, context) ? [] : [prose(entry.text.text), rest(entry, 'text', entry.text, context)]),
+    ),
+  )
+}
+
+/** Many agents report in the very words they have just said: once is enough. */
+function saidBefore(entry: Of<'report'>, { cache }: RowContext): boolean {
+  for (let n = entry.n - 1; n >= Math.max(0, entry.n - 4); n--) {
+    const before = cache.get(n)
+    if (before?.kind === 'text' && before.attempt === entry.attempt)
+      return before.text.text.trim() === entry.text.text.trim()
+  }
+  return false
 }
 
 function turn(entry: Of<'turn'>, context: RowContext): HTMLElement {
@@ -115,8 +130,9 @@ function tool(entry: Of<'toolStarted'>, context: RowContext): HTMLElement {
       ? el(
           'span',
           'tool-state',
-          end.isError ? `${say.failed} · ` : '',
-          exactDuration(Date.parse(end.at) - Date.parse(entry.at)),
+          [end.isError ? say.failed : '', tookWords(Date.parse(end.at) - Date.parse(entry.at))]
+            .filter((part) => part !== '')
+            .join(' · '),
         )
       : running
         ? el('span', 'tool-state', say.running)
@@ -140,6 +156,11 @@ function tool(entry: Of<'toolStarted'>, context: RowContext): HTMLElement {
           ]),
     ],
   )
+}
+
+/** Nothing for less than a tenth of a second: entries read again after an unwatched spell carry one and the same time. */
+function tookWords(ms: number): string {
+  return ms < 100 ? '' : exactDuration(ms)
 }
 
 function toolIcon(name: string): string {
@@ -169,12 +190,21 @@ function steer(entry: Of<'steer'>, context: RowContext): HTMLElement {
 
 /** A steer's state with every time it passed through. */
 export function receipt(steer: PanelSteer): HTMLElement {
-  const times = steer.history.map(({ state, at }) => `${state} ${clockTime(at)}`).join('  →  ')
+  let shown = ''
+  const way = steer.history.map(({ state, at, how }) => {
+    const clock = clockTime(at)
+    const words = `${state}${clock === shown ? '' : ` ${clock}`}${how === null ? '' : ` (${how})`}`
+    shown = clock
+    return words
+  })
+  const times = way.join(' → ')
+  // The way ends in the present state: more words only where it went wrong or nothing is proven yet.
+  const proven = steer.state === 'delivered' || steer.state === 'confirmed'
   const element = el(
     'div',
     'receipt',
     el('span', `state state-${steer.state}`, steer.state),
-    el('span', 'receipt-words', steer.words),
+    proven ? null : el('span', 'receipt-words', steer.words),
     el('span', 'receipt-times', times),
   )
   return element

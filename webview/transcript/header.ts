@@ -1,4 +1,5 @@
-// The head of the panel: what the child is, how it stands, and the four buttons, enabled by truth.
+// The head of the panel: what the child is, how it stands, and its buttons, enabled by truth. Two lines, so that the
+// transcript keeps its room; the goal unfolds under the title.
 import { shortDuration } from '../../src/protocol/duration'
 import type { PanelChild } from '../../src/protocol/panel'
 import { button, type ButtonControl } from './controls'
@@ -10,6 +11,8 @@ export interface HeaderActs {
   readonly pause: () => void
   readonly resume: () => void
   readonly stop: () => void
+  readonly verify: () => void
+  readonly apply: () => void
   readonly refused: (why: string) => void
 }
 
@@ -33,20 +36,31 @@ export class Header {
       pause: button({ label: say.pause, icon: 'debug-pause', press: acts.pause, refused }),
       resume: button({ label: say.resume, icon: 'debug-continue', press: acts.resume, refused }),
       stop: button({ label: say.stop, icon: 'debug-stop', press: acts.stop, refused }),
+      verify: button({ label: say.verify, icon: 'beaker', press: acts.verify, refused }),
+      apply: button({ label: say.apply, icon: 'git-merge', press: acts.apply, refused }),
     }
-    this.goalFold = el('details', 'goal', el('summary', '', say.goal), this.goal)
-    const { steer, pause, resume, stop } = this.buttons
-    const bar = el('div', 'buttons', steer.element, pause.element, resume.element, stop.element)
+    const fold = el('summary', '', this.title)
+    fold.title = say.goal
+    this.goalFold = el('details', 'goal', fold, this.goal)
+    const { steer, pause, resume, stop, verify, apply } = this.buttons
+    const bar = el(
+      'div',
+      'buttons',
+      steer.element,
+      pause.element,
+      resume.element,
+      stop.element,
+      verify.element,
+      apply.element,
+    )
     bar.setAttribute('role', 'toolbar')
     this.element = el(
       'header',
       'header',
-      this.title,
-      el('div', 'state-line', this.phase, this.activity),
-      this.facts,
+      el('div', 'title-line', this.goalFold, bar),
+      el('div', 'state-line', this.phase, this.facts),
+      this.activity,
       this.need,
-      bar,
-      this.goalFold,
     )
   }
 
@@ -54,21 +68,23 @@ export class Header {
     const former = this.child
     this.child = child
     setText(this.title, child.title)
+    this.title.title = child.title
     if (former?.phase !== child.phase || former.icon.id !== child.icon.id)
       this.phase.replaceChildren(icon(child.icon.id, child.icon.color), el('strong', '', child.phase))
     const busy = child.live && child.requests.length === 0 && child.activity !== child.phase
     setText(this.activity, busy && child.activity !== null ? child.activity : '')
+    show(this.activity, busy && child.activity !== null)
     const steering = fact(child.accepting ? 'megaphone' : 'mute', child.steeringBrief)
     steering.title = child.steering
     this.facts.replaceChildren(
       ...[
+        this.elapsed,
+        child.live ? steering : null,
         fact('hubot', child.agent),
         child.model === null ? null : fact('chip', child.model),
         child.branch === null ? null : fact('git-branch', child.branch),
-        this.elapsed,
         child.tokens === null ? null : fact('symbol-numeric', child.tokens),
         child.cost === null ? null : fact('credit-card', child.cost),
-        child.live ? steering : null,
       ].filter((part) => part !== null),
     )
     this.tick()
@@ -80,20 +96,25 @@ export class Header {
     setText(this.goal, child.goal)
     // What can be done is in view; what cannot is there with its reason, but not twice: one of Pause and Resume is enough.
     const { can } = child
-    for (const key of ['steer', 'pause', 'resume', 'stop'] as const) {
+    for (const key of ['steer', 'pause', 'resume', 'stop', 'verify', 'apply'] as const) {
       const able = can[key]
       this.buttons[key].refuse(able.able ? null : able.why)
     }
-    show(this.buttons.pause.element, child.live || !can.resume.able)
-    show(this.buttons.resume.element, !child.live)
+    const { steer, pause, resume, stop, verify, apply } = this.buttons
+    show(steer.element, !child.discarded)
+    show(pause.element, child.live)
+    show(resume.element, !child.live && !child.discarded)
+    show(stop.element, child.live || can.stop.able)
+    show(verify.element, !child.live && !child.discarded && child.hasContract)
+    show(apply.element, can.apply.able && !can.stop.able)
   }
 
   /** Once a second while the panel is in view and the child runs. */
   tick(): void {
     const child = this.child
     if (child === null) return
-    const end = child.endedAt === null ? Date.now() : Date.parse(child.endedAt)
-    const words = shortDuration(end - Date.parse(child.startedAt))
+    const now = child.runningSince === null ? 0 : Math.max(0, Date.now() - Date.parse(child.runningSince))
+    const words = shortDuration(child.ranMs + now)
     if (this.elapsed.dataset['words'] === words) return
     this.elapsed.dataset['words'] = words
     this.elapsed.replaceChildren(icon('watch'), words)

@@ -4,7 +4,7 @@ import type { FromWebview, PanelChild, ToWebview } from '../../src/protocol/pane
 import { EntryCache } from './cache'
 import { button, progressRing, textField } from './controls'
 import { el, icon, setText, show } from './dom'
-import { entryRow, missingRow } from './entries'
+import { entryRow, missingRow, reportTitle } from './entries'
 import { Header } from './header'
 import { VirtualList } from './list'
 import { Steering, type Wish } from './steering'
@@ -110,6 +110,8 @@ const header = new Header({
     else steering.focus()
   },
   stop: () => void tellWish({ type: 'stop' }),
+  verify: () => void tellWish({ type: 'verify' }),
+  apply: () => void tellWish({ type: 'apply' }),
   refused: (why) => steering.tell(say.because(why), true),
 })
 const verification = new Verification()
@@ -221,8 +223,7 @@ function update(message: ToWebview & { type: 'update' }): void {
   list.renew(touched)
   show(empty, message.total === 0)
   for (const entry of message.entries)
-    if (entry.kind === 'report' && !first)
-      announce(`${entry.ok ? say.claimsSuccess : say.claimsFailure}. ${entry.text.text.slice(0, 200)}`)
+    if (entry.kind === 'report' && !first) announce(`${reportTitle(entry)}. ${entry.text.text.slice(0, 200)}`)
   vscode.postMessage({ type: 'ack', seq: message.seq })
 }
 

@@ -26,7 +26,10 @@ export class Steering {
   private readonly input = el('textarea', 'input')
   private readonly hint = el('span', 'hint')
   private readonly status = el('div', 'status')
+  private readonly inputLine = el('div', 'input-line')
   private readonly send
+  /** Whether a person has unfolded the earlier steers. */
+  private allSteers = false
   private child: PanelChild | null = null
   private editing: string | null = null
   private shownRequests = ''
@@ -43,7 +46,8 @@ export class Steering {
       press: () => void this.submit(),
       refused: (why) => this.tell(why, true),
     })
-    this.input.rows = 2
+    this.input.rows = 1
+    this.input.title = say.steerExample
     this.input.setAttribute('aria-label', say.steerLabel)
     this.input.addEventListener('keydown', (event) => {
       // 229: a composing Enter in browsers that do not set isComposing on it.
@@ -55,6 +59,7 @@ export class Steering {
       this.count()
       this.acts.draftChanged(this.input.value)
     })
+    this.inputLine.append(this.input, this.send.element)
     this.status.setAttribute('role', 'status')
     this.element = el(
       'section',
@@ -62,7 +67,7 @@ export class Steering {
       this.requests,
       this.missedLine,
       this.waiting,
-      el('div', 'input-line', this.input, this.send.element),
+      this.inputLine,
       el('div', 'input-foot', this.hint, this.status),
     )
     this.element.setAttribute('aria-label', say.steering)
@@ -91,6 +96,7 @@ export class Steering {
   reset(): void {
     this.child = null
     this.editing = null
+    this.allSteers = false
     this.shownRequests = ''
     this.shownSteers = ''
     this.requests.replaceChildren()
@@ -103,6 +109,8 @@ export class Steering {
     this.child = child
     const steering = child.can.steer
     const resuming = child.can.resume
+    show(this.inputLine, !child.discarded)
+    this.element.classList.toggle('asked', child.requests.length > 0)
     if (steering.able) {
       this.send.label(say.steer)
       this.send.refuse(null)
@@ -160,32 +168,50 @@ export class Steering {
   }
 
   private renderMissed(child: PanelChild): void {
-    const can = child.missed > 0 && child.can.resume.able
-    show(this.missedLine, can)
-    if (!can) return
+    show(this.missedLine, child.missed > 0)
+    if (child.missed === 0) return
     const go = button({
       label: say.resumeWithIt(child.missed),
       icon: 'debug-continue',
       press: () => void this.act({ type: 'resume', text: null }),
     })
-    this.missedLine.replaceChildren(icon('warning'), el('span', 'missed-words', say.missed(child.missed)), go.element)
+    const dismiss = button({ label: say.dismiss, press: () => void this.act({ type: 'dismissMissed' }) })
+    this.missedLine.replaceChildren(
+      icon('warning'),
+      el('span', 'missed-words', say.missed(child.missed)),
+      ...(child.can.resume.able ? [go.element] : []),
+      dismiss.element,
+    )
   }
 
   private renderSteers({ steers: all, live }: PanelChild): void {
     // What still moves or went wrong, and while it runs the newest one, so that its "confirmed" is seen where it was typed.
     const last = live ? all[all.length - 1] : undefined
+    // Two at most by default: the transcript tells of all of them.
     const over = (steer: PanelSteer): boolean =>
       steer.state === 'confirmed' || steer.state === 'withdrawn' || (steer.state === 'delivered' && !live)
-    const shown = all.filter((steer) => !over(steer) || steer.id === last?.id)
-    const asText = JSON.stringify(shown)
+    const kept = all.filter((steer) => !over(steer) || steer.id === last?.id)
+    const shown = this.allSteers ? kept.slice(-40) : kept.slice(-2)
+    const earlier = kept.length - shown.length
+    const asText = JSON.stringify([shown, earlier])
     if (asText === this.shownSteers || this.editing !== null) return
     this.shownSteers = asText
-    const queued = shown.filter((steer) => steer.waiting)
-    this.waiting.replaceChildren(...shown.slice(-12).map((steer) => this.steerLine(steer, queued)))
+    const queued = kept.filter((steer) => steer.waiting)
+    const more = el('button', 'link', say.earlierSteers(earlier))
+    more.type = 'button'
+    more.addEventListener('click', () => {
+      this.allSteers = true
+      if (this.child !== null) this.renderSteers(this.child)
+    })
+    this.waiting.replaceChildren(
+      ...(earlier > 0 && !this.allSteers ? [more] : []),
+      ...shown.map((steer) => this.steerLine(steer, queued)),
+    )
   }
 
   private steerLine(steer: PanelSteer, queued: readonly PanelSteer[]): HTMLElement {
     const text = el('div', 'steer-text', steer.text)
+    text.title = steer.text
     const row = el('div', 'steer-line', text, receipt(steer))
     if (!steer.waiting) return row
     const controls = el('div', 'steer-controls')
@@ -277,8 +303,13 @@ export class Steering {
       return el(
         'div',
         'request',
-        el('div', 'card-title', icon('question'), say.question, time(askedAt)),
-        el('div', 'prose', ask.question),
+        el(
+          'div',
+          'question',
+          icon('question'),
+          el('div', 'prose', el('strong', '', `${say.question}: `), ask.question),
+          time(askedAt),
+        ),
         el(
           'div',
           'request-controls',

@@ -7,11 +7,17 @@ export const say = {
   transcript: 'Transcript',
   steering: 'Steering',
   goal: 'Goal',
+  verify: 'Verify again',
+  apply: 'Apply…',
+  dismiss: 'Dismiss',
+  earlierSteers: (n: number) => (n === 1 ? '1 earlier steer' : `${n} earlier steers`),
+  stoppedAsAsked: 'Stopped as asked',
   because: (why: string) => `Not now: ${why}.`,
   steerLabel: 'Steer this child',
   steerHint: 'Enter sends, Shift+Enter breaks the line',
-  placeholder:
+  steerExample:
     'A directive: “Stop reading README.md. Open lib/auth.py. Report only null-derefs with file:line.” Not: “be more thorough”',
+  placeholder: 'Steer it, e.g. “Open lib/auth.py. Report only null-derefs with file:line.”',
   resumePlaceholder: 'What it should do next; empty lets it go on from where it left off',
   resumeWith: 'Resume with this',
   cannotSend: (why: string) => `A message cannot reach it: ${why}.`,

@@ -3,13 +3,14 @@
 import { randomBytes } from 'node:crypto'
 import * as vscode from 'vscode'
 import { plainText } from '../../core/plainText'
-import { readFromWebview, type FromWebview, type PanelChild, type ToWebview } from '../../protocol/panel'
+import { PAGE_BYTES, readFromWebview, type FromWebview, type PanelChild, type ToWebview } from '../../protocol/panel'
 import type { Acts, Outcome } from '../acts'
 import { t } from '../present/l10n'
 import { pageOf, panelChild } from '../present/panel'
 import { unread } from '../present/row'
 import { titleOf } from '../present/words'
 import type { Supervision } from '../supervision'
+import { applyChild } from '../handBack'
 import { panelHtml } from './html'
 import { wholeTextUri } from './wholeText'
 
@@ -174,7 +175,8 @@ export class TranscriptPanel implements vscode.Disposable {
         child: asText === this.sentChild ? null : shown,
         total,
         from,
-        entries: total > from ? pageOf(await this.read(childId, from, total - from, pushBytes), pushBytes) : [],
+        entries:
+          total > from ? pageOf(await this.read(childId, from, total - from, pushBytes), pushBytes, child.child) : [],
       }
     } finally {
       this.inFlight = false
@@ -249,6 +251,12 @@ export class TranscriptPanel implements vscode.Disposable {
         return this.wish(message, (id) => this.acts.pause(id))
       case 'stop':
         return this.wish(message, (id) => this.acts.stop([id]))
+      case 'verify':
+        return this.wish(message, (id) => this.acts.verify(id))
+      case 'apply':
+        return this.wish(message, (id) => applyChild(this.acts, this.supervision, id))
+      case 'dismissMissed':
+        return this.wish(message, (id) => this.acts.dismissMissed(id))
       case 'resume':
         return this.wish(message, (id) => this.acts.resume(id, message.text))
       case 'answer':
@@ -274,7 +282,8 @@ export class TranscriptPanel implements vscode.Disposable {
   private async page(childId: string, from: number, count: number): Promise<void> {
     if (!this.knows(childId)) return
     const total = this.supervision.view?.get(childId)?.entryCount ?? 0
-    const entries = pageOf(await this.read(childId, from, Math.min(count, Math.max(0, total - from)), 256 * 1024))
+    const read = await this.read(childId, from, Math.min(count, Math.max(0, total - from)), PAGE_BYTES)
+    const entries = pageOf(read, PAGE_BYTES, this.supervision.view?.get(childId)?.child)
     if (this.scriptReady && childId === this.shownChild)
       await this.post({ type: 'page', childId, from, entries, total })
   }

@@ -1,6 +1,6 @@
 // What a person can do to a child right now, and why not when not. The supervisor decides; this only keeps buttons honest
 // beforehand, in the same words wherever a button stands.
-import { acceptance, currentAttempt, missedSteers, openRequests, type Child } from '../../core/child'
+import { acceptance, currentAttempt, isLive, missedSteers, openRequests, type Child } from '../../core/child'
 import { t } from './l10n'
 
 export type Able = { readonly able: true } | { readonly able: false; readonly why: string }
@@ -9,6 +9,9 @@ export interface Actions {
   readonly pause: Able
   readonly resume: Able
   readonly stop: Able
+  readonly verify: Able
+  readonly apply: Able
+  readonly discard: Able
 }
 
 const yes: Able = { able: true }
@@ -21,7 +24,34 @@ export function actions(child: Child): Actions {
     pause: pause(child),
     resume: resume(child),
     stop: stop(child),
+    verify: verify(child),
+    apply: apply(child),
+    discard: discard(child),
   }
+}
+
+function verify(child: Child): Able {
+  if (child.verifying) return no(t('it is being verified already'))
+  if (isLive(child)) return no(t('it is running; its work is verified when it has ended'))
+  if (child.task.contract.level === 'none') return no(t('it has no contract, so there is nothing to check'))
+  return hasWorktree(child)
+}
+
+/** What did not pass is asked about when it comes to it; the rest refuses beforehand. */
+function apply(child: Child): Able {
+  if (isLive(child)) return no(t('it is running; stop it or let it end first'))
+  if (child.applied) return no(t('its work has been applied already'))
+  return hasWorktree(child)
+}
+
+function hasWorktree(child: Child): Able {
+  if (child.worktree === null) return no(t('it never had a worktree'))
+  return child.discarded ? no(t('its worktree was discarded')) : yes
+}
+
+function discard(child: Child): Able {
+  if (isLive(child)) return no(t('it is running; stop it first'))
+  return hasWorktree(child)
 }
 
 function pause(child: Child): Able {
@@ -104,6 +134,9 @@ export function facets(child: Child): readonly string[] {
     ...(can.pause.able ? ['canPause'] : []),
     ...(can.resume.able ? ['canResume'] : []),
     ...(can.stop.able ? ['canStop'] : []),
+    ...(can.verify.able ? ['canVerify'] : []),
+    ...(can.apply.able ? ['canApply'] : []),
+    ...(can.discard.able ? ['canDiscard'] : []),
     ...(openRequests(child).length > 0 && child.phase === 'RUNNING' ? ['asks'] : []),
     ...(child.worktree !== null && !child.discarded ? ['hasWorktree'] : []),
     ...(child.verdict !== null ? ['hasVerdict'] : []),

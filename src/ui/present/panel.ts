@@ -7,6 +7,7 @@ import {
   missedSteers,
   openRequests,
   totalUsage,
+  type Child,
   type Steer,
 } from '../../core/child'
 import type { Actor } from '../../core/events'
@@ -26,10 +27,13 @@ import { actions } from './actions'
 import { t } from './l10n'
 import { icon } from './row'
 import {
+  branchWords,
   costWords,
   endReason,
+  evidenceWords,
   needWords,
   phaseWords,
+  runTime,
   steerModeBrief,
   steerModeWords,
   steerStateWords,
@@ -45,6 +49,7 @@ export function panelChild(view: ChildView): PanelChild {
   const attempt = currentAttempt(child)
   const accepts = acceptance(child)
   const usage = totalUsage(child)
+  const ran = runTime(child)
   return {
     childId: child.id,
     title: titleOf(child),
@@ -58,9 +63,9 @@ export function panelChild(view: ChildView): PanelChild {
     reason: endReason(child),
     agent: plainLine(child.task.recipe.label, 60),
     model: line(attempt?.model ?? child.task.recipe.model ?? null),
-    branch: line(child.worktree?.branch ?? null),
-    startedAt: child.acceptedAt,
-    endedAt: isLive(child) ? null : (child.settledAt ?? attempt?.endedAt ?? null),
+    branch: line(branchWords(child)),
+    ranMs: ran.doneMs,
+    runningSince: ran.since,
     tokens: tokenWords(usage),
     cost: costWords(usage),
     accepting: accepts.accepting,
@@ -68,7 +73,9 @@ export function panelChild(view: ChildView): PanelChild {
       ? t('accepting steer {when}', { when: steerModeBrief(child.task.recipe.abilities.steerMode) })
       : t('not accepting steer'),
     steering: accepts.accepting ? steerModeWords(child.task.recipe.abilities.steerMode) : accepts.why,
-    can: actions(child),
+    can: panelActions(child),
+    discarded: child.discarded && !isLive(child),
+    hasContract: child.task.contract.level !== 'none',
     requests: openRequests(child).map((request) => ({
       id: request.id,
       askedAt: request.askedAt,
@@ -108,6 +115,11 @@ export function panelChild(view: ChildView): PanelChild {
   }
 }
 
+function panelActions(child: Child): PanelChild['can'] {
+  const { discard: _menuOnly, ...can } = actions(child)
+  return can
+}
+
 /** All that wait or were missed, and the newest of the rest, in their order. */
 function shownOf(steers: readonly Steer[]): readonly Steer[] {
   const kept = new Set(steers.slice(-shownSteers))
@@ -122,7 +134,12 @@ export function panelSteer(steer: Steer): PanelSteer {
     state: steer.state,
     words: steerStateWords(steer),
     waiting: steer.state === 'queued',
-    history: steer.history.map(({ state, at }) => ({ state, at })),
+    history: steer.history.map(({ state, at, evidence }) => ({
+      state,
+      at,
+      // Confirmed rests on the same source as delivered: said once is enough.
+      how: state === 'delivered' && evidence !== null ? evidenceWords(evidence.kind) : null,
+    })),
   }
 }
 
@@ -147,7 +164,7 @@ export function checkName(check: Readonly<Record<string, unknown>>): string {
   return [kind, ...words].join(' ')
 }
 
-export function panelEntry(entry: TranscriptEntry): PanelEntry {
+export function panelEntry(entry: TranscriptEntry, child?: Child): PanelEntry {
   const { n, at, attempt } = entry
   const head = { n, at, attempt }
   switch (entry.kind) {
@@ -183,14 +200,15 @@ export function panelEntry(entry: TranscriptEntry): PanelEntry {
         kind: 'receipt',
         steerId: entry.steerId,
         state: entry.state,
-        words: entry.evidence === undefined ? entry.state : `${entry.state}: ${plainLine(entry.evidence)}`,
+        words:
+          entry.evidence === undefined ? entry.state : `${entry.state} (${evidenceWords(plainLine(entry.evidence))})`,
       }
     case 'asked':
       return { ...head, kind: 'asked', words: cutText(plainText(entry.words), 8_000) }
     case 'answered':
       return { ...head, kind: 'answered', words: cutText(plainText(entry.words), 8_000) }
     case 'report':
-      return { ...head, kind: 'report', ok: entry.ok, text: shown(entry.summary) }
+      return { ...head, kind: 'report', ok: entry.ok, asked: askedToEnd(entry, child), text: shown(entry.summary) }
     case 'verdict':
       return { ...head, kind: 'verdict', words: cutText(plainText(entry.words), 8_000) }
     case 'notice':
@@ -198,6 +216,13 @@ export function panelEntry(entry: TranscriptEntry): PanelEntry {
     case 'noise':
       return { ...head, kind: 'noise', source: entry.source, text: shown(entry.text) }
   }
+}
+
+/** The attempt had been asked to end before it reported. */
+function askedToEnd({ attempt, at }: TranscriptEntry, child: Child | undefined): boolean {
+  const its = child?.attempts.find(({ n }) => n === attempt)
+  if (its === undefined || its.endRequest === null) return false
+  return its.report === null || its.endRequest.at <= at
 }
 
 function turnWords(reason: 'first' | 'resume' | 'retry', attempt: number): string {
@@ -246,11 +271,11 @@ export function wholeText(entry: TranscriptEntry, part: 'text' | 'input' | 'outp
  * As many of `entries` as one page may hold, from the front. Always at least one, for a single entry is bounded by its
  * own cuts.
  */
-export function pageOf(entries: readonly TranscriptEntry[], budget = PAGE_BYTES): PanelEntry[] {
+export function pageOf(entries: readonly TranscriptEntry[], budget = PAGE_BYTES, child?: Child): PanelEntry[] {
   const page: PanelEntry[] = []
   let bytes = 0
   for (const entry of entries) {
-    const next = panelEntry(entry)
+    const next = panelEntry(entry, child)
     bytes += jsonBytes(next)
     if (page.length > 0 && bytes > budget) break
     page.push(next)

@@ -214,14 +214,15 @@ export function sizeWords(n: number): string {
   return `${(n / 1_024 / 1_024).toFixed(1)} MB`
 }
 
+/** How we know that a steer was read: words for the kinds of evidence, anything else as it is. */
+export function evidenceWords(evidence: string): string {
+  if (evidence === 'agent said') return t('the agent said so')
+  return evidence === 'observed' ? t('seen in the agent’s own log') : evidence
+}
+
 /** What a steer's present state means and how we know, in a sentence without its time. */
 export function steerStateWords(steer: Steer): string {
-  const how =
-    steer.evidence === null
-      ? ''
-      : steer.evidence.kind === 'observed'
-        ? t('seen in the agent’s own log')
-        : t('the agent said so')
+  const how = steer.evidence === null ? '' : evidenceWords(steer.evidence.kind)
   switch (steer.state) {
     case 'queued':
       return steer.carried ? t('will ride in the first turn') : t('on disk, not handed over yet')

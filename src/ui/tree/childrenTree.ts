@@ -18,6 +18,7 @@ import type { Supervision } from '../supervision'
 
 export const CHILD_SCHEME = 'coxswain-child'
 const refreshEveryMs = 200
+const foldedKey = 'coxswain.foldedGroups'
 
 export interface MoreNode {
   readonly kind: 'more'
@@ -44,6 +45,8 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
   private parents = new Map<string, TreeNode>()
   private filterNow: TreeFilter = nothingFiltered
   private readonly unfolded = new Set<Standing>()
+  /** Groups as a person left them, kept over reloads and while a group is empty. */
+  private readonly folded: Set<Standing>
   private nodes = new Map<string, ChildNode | GroupNode>()
   /** What each row shows, to be compared. */
   private rows = new Map<string, string>()
@@ -56,7 +59,9 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
   constructor(
     private readonly supervision: Supervision,
     private readonly now: () => number,
+    private readonly memory: vscode.Memento,
   ) {
+    this.folded = new Set(memory.get<Standing[]>(foldedKey, ['finished']))
     this.treeView = vscode.window.createTreeView('coxswain.children', {
       treeDataProvider: this,
       canSelectMany: true,
@@ -66,6 +71,8 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
       this.treeView,
       this.treeChanged,
       supervision.onDidChange(() => this.refreshSoon()),
+      this.treeView.onDidCollapseElement(({ element }) => this.remember(element, true)),
+      this.treeView.onDidExpandElement(({ element }) => this.remember(element, false)),
       this.treeView.onDidChangeVisibility(({ visible }) => {
         if (visible) {
           void supervision.open()
@@ -76,6 +83,13 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
     )
     if (this.treeView.visible) void supervision.open()
     this.publish()
+  }
+
+  private remember(node: TreeNode, folded: boolean): void {
+    if (node.kind !== 'group') return
+    if (folded) this.folded.add(node.standing)
+    else this.folded.delete(node.standing)
+    void this.memory.update(foldedKey, [...this.folded])
   }
 
   get filter(): TreeFilter {
@@ -108,7 +122,7 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
   getTreeItem(node: TreeNode): vscode.TreeItem {
     switch (node.kind) {
       case 'group':
-        return groupItem(node)
+        return groupItem(node, this.folded.has(node.standing))
       case 'more':
         return moreItem(node)
       case 'child':
@@ -243,10 +257,10 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
   }
 }
 
-function groupItem(node: GroupNode): vscode.TreeItem {
+function groupItem(node: GroupNode, folded: boolean): vscode.TreeItem {
   const item = new vscode.TreeItem(
     groupTitle(node.standing),
-    node.standing === 'finished' ? vscode.TreeItemCollapsibleState.Collapsed : vscode.TreeItemCollapsibleState.Expanded,
+    folded ? vscode.TreeItemCollapsibleState.Collapsed : vscode.TreeItemCollapsibleState.Expanded,
   )
   item.id = `group:${node.standing}`
   item.description = String(node.count)

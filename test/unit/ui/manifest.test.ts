@@ -4,7 +4,8 @@ import path from 'node:path'
 import { expect, test } from 'vitest'
 import type { Child } from '../../../src/core/child'
 import { facets } from '../../../src/ui/present/actions'
-import { attempt, child, ended, question } from './children'
+import { milestones, reached } from '../../../src/ui/present/milestones'
+import { attempt, child, ended, question, steer, verdict } from './children'
 
 const root = path.join(import.meta.dirname, '../../..')
 const read = (file: string): string => readFileSync(path.join(root, file), 'utf8')
@@ -110,6 +111,23 @@ test('an untrusted folder can set nothing, and a repository can choose no progra
     if (settings[key].enum !== undefined)
       expect(settings[key].markdownEnumDescriptions, key).toHaveLength(settings[key].enum.length)
   }
+})
+
+test('the walkthrough ticks off what has happened, not what was asked for', () => {
+  const [walk] = contributes.walkthroughs as { steps: { id: string; completionEvents: string[] }[] }[]
+  const events = walk?.steps.flatMap(({ completionEvents }) => completionEvents)
+  expect(events).toEqual([
+    'onCommand:coxswain.checkAgents',
+    ...milestones.map((name) => `onContext:coxswain.done.${name}`),
+  ])
+  const endRequest = { cause: 'stop' as const, reason: '', by: { kind: 'person' as const }, at: '' }
+  expect(reached(child({ attempts: [] }))).toEqual([])
+  expect(reached(child({ steers: [steer()] }))).toEqual(['dispatched'])
+  expect(
+    reached(
+      child({ steers: [steer({ state: 'delivered' })], attempts: [attempt({ endRequest })], verdict: verdict() }),
+    ),
+  ).toEqual(['dispatched', 'steered', 'controlled', 'verified'])
 })
 
 test('files the manifest points at exist', () => {

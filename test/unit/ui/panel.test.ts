@@ -17,6 +17,7 @@ import { approval, at, attempt, child, ended, question, recipe, steer, verdict, 
 
 const buttons = (over: Partial<Child>): string =>
   Object.entries(actions(child(over)))
+    .slice(0, 4)
     .map(([name, able]) => `${name}: ${able.able ? 'yes' : able.why}`)
     .join('\n')
 
@@ -154,6 +155,72 @@ test('what the host makes of a child is what the protocol says, in every phase',
     expect(made.steers.map(({ id }) => id)).toContain('s0')
     expect(made.steers.length).toBeLessThan(70)
   }
+})
+
+const handBack = (over: Partial<Child>): string[] => {
+  const { verify, apply, discard } = actions(child(over))
+  return [verify, apply, discard].map((able) => (able.able ? 'yes' : able.why))
+}
+const withContract = { ...child().task, contract: { ...child().task.contract, level: 'light' as const } }
+
+test('work is verified, applied and discarded once it has ended, and as long as there is a worktree', () => {
+  expect(handBack(ended('SUCCESS', { task: withContract }))).toEqual(['yes', 'yes', 'yes'])
+  expect(handBack(ended('SUCCESS'))).toEqual(['it has no contract, so there is nothing to check', 'yes', 'yes'])
+  expect(handBack(ended('SUCCESS', { applied: true }))[1]).toBe('its work has been applied already')
+  expect(handBack({ task: withContract })).toEqual([
+    'it is running; its work is verified when it has ended',
+    'it is running; stop it or let it end first',
+    'it is running; stop it first',
+  ])
+  const gone = 'its worktree was discarded'
+  expect(handBack(ended('SUCCESS', { task: withContract, discarded: true }))).toEqual([gone, gone, gone])
+})
+
+test('a report that follows a request to end is told apart from one that comes by itself', () => {
+  const endRequest = { cause: 'interrupt' as const, reason: '', by: { kind: 'person' as const }, at: at(20) }
+  const report = (n: number): TranscriptEntry => entry(n, { kind: 'report', ok: false, summary: 's' })
+  const asked = (n: number, over: Partial<Child>): unknown => {
+    const shown = panelEntry(report(n), child(over))
+    return shown.kind === 'report' && shown.asked
+  }
+  expect(asked(30, {})).toBe(false)
+  expect(asked(30, { attempts: [attempt({ endRequest })] })).toBe(true)
+  const before = { ok: false, summary: 's', output: null, reason: null, at: at(10), late: false }
+  expect(asked(10, { attempts: [attempt({ endRequest, report: before })] })).toBe(false)
+})
+
+test('a receipt says how it is known, once and in words', () => {
+  const evidence = { kind: 'agent said' as const }
+  const [shown] = panelChild(
+    view({
+      steers: [
+        steer({
+          state: 'confirmed',
+          evidence,
+          history: [
+            { state: 'queued', at: at(1), evidence: null },
+            { state: 'delivered', at: at(2), evidence },
+            { state: 'confirmed', at: at(3), evidence },
+          ],
+        }),
+      ],
+    }),
+  ).steers
+  expect(shown?.history.map(({ how }) => how)).toEqual([null, 'the agent said so', null])
+  expect(
+    panelEntry(entry(1, { kind: 'receipt', steerId: 's', state: 'delivered', evidence: 'agent said' })),
+  ).toMatchObject({
+    words: 'delivered (the agent said so)',
+  })
+})
+
+test('a discarded child takes nothing any more and its branch says so', () => {
+  const shown = panelChild(view(ended('SUCCESS', { discarded: true })))
+  expect([shown.phase, shown.branch, shown.discarded]).toEqual([
+    'discarded',
+    'coxswain/fix-the-null-check (discarded)',
+    true,
+  ])
 })
 
 const entry = (n: number, body: object): TranscriptEntry => ({ n, at: at(n), attempt: 1, ...body }) as TranscriptEntry

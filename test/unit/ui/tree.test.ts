@@ -305,13 +305,13 @@ test.each<[string, Partial<Child>, string]>([
   [
     'is paused',
     { phase: 'INTERRUPTED', paused: true, attempts: [attempt({ ended: 'INTERRUPTED' })] },
-    'child canResume canStop hasWorktree ended loose kept',
+    'child canResume canStop canApply canDiscard hasWorktree ended loose kept',
   ],
   ['is being stopped', { phase: 'CANCEL_REQUESTED' }, 'child hasWorktree loose kept'],
   [
     'is done',
     ended('SUCCESS', { verdict: verdict(), pinned: true, archived: true }),
-    'child canResume hasWorktree hasVerdict ended pinned archived',
+    'child canResume canApply canDiscard hasWorktree hasVerdict ended pinned archived',
   ],
   ['is done and was discarded', ended('SUCCESS', { discarded: true }), 'child ended loose kept'],
   [
