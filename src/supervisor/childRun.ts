@@ -154,7 +154,6 @@ export class ChildRun {
   /** The number of the attempt that starts, or why none does. `capacity` is asked in the same step. */
   resume(
     message: string | undefined,
-    by: Actor,
     capacity: () => Promise<Refused | null>,
   ): Promise<{ attempt: number; carried: readonly string[] } | Refused> {
     return this.enqueue(async () => {
@@ -162,7 +161,6 @@ export class ChildRun {
       if (refused !== null) return refused
       const round = this.child.paused ? this.child.round : this.child.round + 1
       const plan = await this.plan('resume', round, message?.trim() ?? null)
-      void by
       this.detached(() => this.launch(plan))
       return { attempt: plan.attempt, carried: plan.carried }
     })

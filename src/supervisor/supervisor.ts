@@ -171,7 +171,7 @@ export class Supervisor {
           'Session, worktree and branch are kept; resume goes on with a new instruction.',
         ),
       resume: async ({ subagent_id, message }) =>
-        audited('resume', subagent_id, await this.resume(caller, by, subagent_id, message)),
+        audited('resume', subagent_id, await this.resume(caller, subagent_id, message)),
       answer: ({ subagent_id, request_id, answer }) =>
         done(
           'answer',
@@ -458,18 +458,12 @@ export class Supervisor {
     })
   }
 
-  private async resume(
-    caller: Caller,
-    by: Actor,
-    id: string,
-    message: string | undefined,
-  ): Promise<ResumeAnswer | Refusal> {
+  private async resume(caller: Caller, id: string, message: string | undefined): Promise<ResumeAnswer | Refusal> {
     const run = await this.own(caller, id)
     if (run === undefined) return { error: unknownChild }
     const { title } = run.child
     const started = await run.resume(
       message,
-      by,
       async () => this.capacity(caller, 1) ?? (await this.takeSlots([{ id, title }])),
     )
     if ('code' in started) return { error: started }
@@ -591,7 +585,11 @@ export class Supervisor {
     const attempt = child === undefined ? undefined : currentAttempt(child)
     if (attempt === undefined || attempt.launchedAt === null)
       return 'It has not started yet: the text is part of its first turn.'
-    return "Queued; appended to its next tool result; the current tool call is never cut. It counts as read only once the agent's receipt came."
+    const where =
+      child?.task.recipe.abilities.steerMode === 'next_turn'
+        ? 'it reads it as its next turn'
+        : 'appended to its next tool result; the current tool call is never cut'
+    return `Queued; ${where}. It counts as read only once the agent's receipt came.`
   }
 
   private childWithSteer(steerId: string): string | undefined {
