@@ -18,6 +18,8 @@ export const flagOptions = {
   force: { type: 'boolean' },
   allow: { type: 'boolean' },
   deny: { type: 'string' },
+  /** Of supervise: the epoch of a frozen owner to take the store from. */
+  take: { type: 'string' },
   check: { type: 'boolean' },
   squash: { type: 'boolean' },
   patch: { type: 'boolean' },

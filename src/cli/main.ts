@@ -1,7 +1,7 @@
 // Reads the command line, opens the store where a command needs it, and hands over to the command. Exit codes: 0 done,
 // 1 a child did not succeed, 2 usage or refusal, 3 partly verified, 130 interrupted.
 import { readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openCoxswain, type Coxswain, type CoxswainOptions } from '../supervisor/openCoxswain'
 import { readSettings, type Settings } from '../supervisor/settings'
@@ -58,7 +58,7 @@ const allowed: Readonly<Record<string, readonly (keyof Flags)[]>> = {
   decide: [],
   audit: ['check'],
   doctor: [],
-  supervise: [],
+  supervise: ['take'],
 }
 const everywhere: readonly (keyof Flags)[] = ['repo', 'store', 'agents', 'json', 'help', 'version']
 
@@ -145,8 +145,8 @@ async function open(
     throw new UsageError('unsupported', 'Coxswain cannot keep agents safely on native Windows. Run it in WSL instead.')
   const settings = settingsOf(flags)
   const opened = await openCoxswain({
-    folder: flags.repo ?? process.cwd(),
-    ...(flags.store === undefined ? {} : { store: flags.store }),
+    folder: resolve(flags.repo ?? ''),
+    ...(flags.store === undefined ? {} : { store: resolve(flags.store) }),
     role,
     caller: callerOf(process.env),
     settings: () => settings,

@@ -7,9 +7,9 @@ import { withStore } from './commands'
 const idleMs = 5_000
 const lookMs = 500
 
-export async function supervise({ open }: Invocation): Promise<number> {
+export async function supervise({ open, flags }: Invocation): Promise<number> {
   return await withStore(await open('background'), async (coxswain) => {
-    if (!(await coxswain.tryOwn())) return 0
+    if (!(await coxswain.tryOwn(flags.take === undefined ? undefined : Number(flags.take)))) return 0
     const going = new AbortController()
     const go = (): void => going.abort()
     process.on('SIGTERM', go).on('SIGINT', go)

@@ -82,8 +82,11 @@ export interface Coxswain {
   isOwner(): boolean
   /** Whether any process supervises this store now. */
   hasOwner(): Promise<boolean>
-  /** Becomes the owner if nobody is. Answers whether this process is the owner now. */
-  tryOwn(): Promise<boolean>
+  /**
+   * Becomes the owner if nobody is, or only one that is known to be frozen: `takeFrom` is its epoch. Answers whether this
+   * process is the owner now.
+   */
+  tryOwn(takeFrom?: number): Promise<boolean>
   /** Becomes the owner if there are live children and nobody owns them. */
   takeUpLive(): Promise<void>
   /** Resolves once it is known what became of every child that was live when this process became the owner. */
@@ -189,8 +192,8 @@ class OpenStore implements Coxswain {
     return await findAgents(this.options.settings().agents, bundled, this.options.environment)
   }
 
-  async tryOwn(): Promise<boolean> {
-    return await this.own()
+  async tryOwn(takeFrom?: number): Promise<boolean> {
+    return await this.own(takeFrom)
   }
 
   // ── commands ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -198,7 +201,7 @@ class OpenStore implements Coxswain {
   private async route(name: CommandName, wanted: unknown): Promise<CommandAnswer> {
     // Told twice because an answer was lost, it must still be one: the sender gives it its name.
     const request = named(name, wanted)
-    for (const since = performance.now(); performance.now() - since < reachMs; await pause(50)) {
+    for (let since = performance.now(); performance.now() - since < reachMs; await pause(50)) {
       if (this.disposed) return unavailable('This window is closing.')
       if (this.supervisor !== undefined)
         return await call(this.supervisor.commandsFor(this.options.caller), name, request)
@@ -219,7 +222,10 @@ class OpenStore implements Coxswain {
           return unavailable(
             `The ${owner.role} that owns this store is busy and did not answer. Try again in a moment.`,
           )
-        if (!(await this.own(owner.epoch))) continue
+        const problem = await this.bringOwner(owner.epoch)
+        if (problem !== undefined) return problem
+        since = performance.now()
+        continue
       }
       // Unreachable: it is going, or has just gone.
       await pause(200)
@@ -227,13 +233,16 @@ class OpenStore implements Coxswain {
     return unavailable('The owner of this store could not be reached. Run "coxswain doctor" to see what is wrong.')
   }
 
-  /** Somebody who can act: this process, or the background supervisor for a one-shot caller. */
-  private async bringOwner(): Promise<Refusal | undefined> {
+  /**
+   * Somebody who can act: this process, or the background supervisor for a one-shot caller. `takeFrom`: the epoch of an
+   * owner known to be frozen.
+   */
+  private async bringOwner(takeFrom?: number): Promise<Refusal | undefined> {
     if (this.options.role !== 'command') {
-      await this.own()
+      await this.own(takeFrom)
       return undefined
     }
-    return await this.startBackground()
+    return await this.startBackground(takeFrom)
   }
 
   async recovered(): Promise<void> {
@@ -253,20 +262,18 @@ class OpenStore implements Coxswain {
   }
 
   /** Leaves a supervisor behind that owns the store until its children have ended. */
-  private async startBackground(): Promise<Refusal | undefined> {
+  private async startBackground(takeFrom?: number): Promise<Refusal | undefined> {
     const node = await this.node()
     if (typeof node !== 'string') return unavailable(node.message)
-    await startDetached(
-      node,
-      [join(this.options.dist, 'cli.js'), 'supervise', '--repo', this.options.folder, '--store', this.paths.root],
-      {
-        cwd: this.paths.root,
-        environment: this.options.environment,
-      },
-    )
+    const place = ['--repo', this.options.folder, '--store', this.paths.root]
+    const take = takeFrom === undefined ? [] : ['--take', String(takeFrom)]
+    await startDetached(node, [join(this.options.dist, 'cli.js'), 'supervise', ...place, ...take], {
+      cwd: this.paths.root,
+      environment: this.options.environment,
+    })
     for (let waited = 0; waited < 10_000; waited += 50) {
       const owner = await readOwner(this.paths.owner)
-      if (owner !== undefined && isRunning(owner.process)) return undefined
+      if (owner !== undefined && owner.epoch !== takeFrom && isRunning(owner.process)) return undefined
       await pause(50)
     }
     return unavailable(

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { eventually, plain, script, Stage, type Printed } from '../supervisor/stage'
 
@@ -220,6 +222,20 @@ describe('coxswain run --detach', () => {
     expect(stage.said(id)).toEqual(['one', 'two'])
     await eventually(() => stage.ps().length === 0, 'the supervisor has left', 20_000)
     expect(await stage.owner()).toBeUndefined()
+  })
+
+  it('takes repository and store relative to where it was called', async () => {
+    stage = Stage.make()
+    const place = ['--repo', 'repo', '--store', 'elsewhere']
+    const task = stage.tasks(script({ say: 'one' }))
+    const args = ['run', '--task', task, '--detach', '--json', ...place]
+    const { out } = await stage.start(args, { cwd: stage.root }).done
+    const id: string = JSON.parse(out).subagent_ids[0]
+    await eventually(async () => {
+      const { out: result } = await stage.start(['result', id, '--json', ...place], { cwd: stage.root }).done
+      return JSON.parse(result).phase === 'SUCCESS'
+    }, 'the result is there')
+    expect(existsSync(join(stage.root, 'elsewhere', 'children', id))).toBe(true)
   })
 
   it('hands the agents file to the supervisor it leaves behind', async () => {
