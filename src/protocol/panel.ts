@@ -124,6 +124,8 @@ export const panelChildSchema = z.object({
   can: z.object({ steer: able, pause: able, resume: able, stop: able, verify: able, apply: able }),
   /** Its worktree is gone: nothing can be sent to it any more. */
   discarded: z.boolean(),
+  /** It says it is done, so that its work waits for a person. */
+  done: z.boolean(),
   /** It has a contract, so that there is something to check. */
   hasContract: z.boolean(),
   requests: z.array(panelRequestSchema),

@@ -31,7 +31,7 @@ export interface Opener {
 export type SupervisionState = 'idle' | 'opening' | 'open' | ClosedWhy
 
 /** What a `git init`, a first commit or a fetch writes; a lock or an object is no news yet. */
-const repositoryFile = /\/\.git\/(?:HEAD|packed-refs|logs\/HEAD|refs\/heads\/.+|reftable\/.+)(?<!\.lock)$/
+const repositoryFile = /\/\.git(?:|\/HEAD|\/packed-refs|\/logs\/HEAD|\/refs\/heads\/.+|\/reftable\/.+)(?<!\.lock)$/
 const lookAfterMs = 500
 
 /** What a person may be putting right outside of us at this moment. */
@@ -163,7 +163,7 @@ export class Supervision implements vscode.Disposable {
     const looked = (uri: vscode.Uri): void => {
       if (repositoryFile.test(uri.path)) look()
     }
-    const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(folder, '.git/**'))
+    const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(folder, '{.git,.git/**}'))
     this.watching = vscode.Disposable.from(
       watcher,
       watcher.onDidCreate(looked),

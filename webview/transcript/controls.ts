@@ -28,7 +28,8 @@ export function button(options: {
 }): ButtonControl {
   const element = document.createElement('vscode-button')
   element.setAttribute('appearance', options.look ?? 'secondary')
-  const text = el('span', 'label', options.label)
+  // No span: the toolkit takes those in a button for icons and gives them an icon's width.
+  const text = el('div', 'label', options.label)
   if (options.look === 'icon') {
     element.setAttribute('aria-label', options.label)
     element.append(icon(options.icon ?? 'circle'))

@@ -54,7 +54,7 @@ function body(entry: PanelEntry, context: RowContext): HTMLElement {
       return steer(entry, context)
     case 'receipt':
       // The steer's own row tells all its times; of the way only what was proven is worth a line where it happened.
-      return entry.state === 'sent'
+      return superseded(entry, context)
         ? el('div', 'nothing')
         : line('megaphone', `${say.steerReceipt} ${entry.words}`, entry.at, 'quiet')
     case 'asked':
@@ -188,6 +188,11 @@ function steer(entry: Of<'steer'>, context: RowContext): HTMLElement {
   )
 }
 
+/** Handed over proves nothing, and delivered is told by confirmed once that has come. */
+function superseded(entry: Of<'receipt'>, context: RowContext): boolean {
+  return entry.state === 'sent' || (entry.state === 'delivered' && context.steer(entry.steerId)?.state === 'confirmed')
+}
+
 /** A steer's state with every time it passed through. */
 export function receipt(steer: PanelSteer): HTMLElement {
   let shown = ''
@@ -207,6 +212,7 @@ export function receipt(steer: PanelSteer): HTMLElement {
     proven ? null : el('span', 'receipt-words', steer.words),
     el('span', 'receipt-times', times),
   )
+  element.title = `${times}: ${steer.words}`
   return element
 }
 

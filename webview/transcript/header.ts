@@ -106,7 +106,7 @@ export class Header {
     show(resume.element, !child.live && !child.discarded)
     show(stop.element, child.live || can.stop.able)
     show(verify.element, !child.live && !child.discarded && child.hasContract)
-    show(apply.element, can.apply.able && !can.stop.able)
+    show(apply.element, child.done && can.apply.able)
   }
 
   /** Once a second while the panel is in view and the child runs. */

@@ -245,7 +245,7 @@ function takeChild(next: PanelChild): void {
   list.renew(
     list.mountedRows().filter((n) => {
       const entry = cache.get(n)
-      if (entry?.kind === 'steer') return changed.has(entry.steerId)
+      if (entry?.kind === 'steer' || entry?.kind === 'receipt') return changed.has(entry.steerId)
       return entry?.kind === 'toolStarted' && former?.live !== next.live
     }),
   )

@@ -17,7 +17,7 @@ export const say = {
   steerHint: 'Enter sends, Shift+Enter breaks the line',
   steerExample:
     'A directive: “Stop reading README.md. Open lib/auth.py. Report only null-derefs with file:line.” Not: “be more thorough”',
-  placeholder: 'Steer it, e.g. “Open lib/auth.py. Report only null-derefs with file:line.”',
+  placeholder: 'e.g. “Open lib/auth.py. Report only null-derefs.”',
   resumePlaceholder: 'What it should do next; empty lets it go on from where it left off',
   resumeWith: 'Resume with this',
   cannotSend: (why: string) => `A message cannot reach it: ${why}.`,

@@ -75,6 +75,7 @@ export function panelChild(view: ChildView): PanelChild {
     steering: accepts.accepting ? steerModeWords(child.task.recipe.abilities.steerMode) : accepts.why,
     can: panelActions(child),
     discarded: child.discarded && !isLive(child),
+    done: child.phase === 'SUCCESS',
     hasContract: child.task.contract.level !== 'none',
     requests: openRequests(child).map((request) => ({
       id: request.id,

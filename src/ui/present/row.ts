@@ -55,7 +55,7 @@ export function row(view: ChildView, now: number): Row {
   const verdict = child.verifying ? null : verdictWords(child)
   const title = titleOf(child)
   // Beside a cut title there is room for whether it takes a steer, which is what a person looks for while it works.
-  const label = live ? cutText(title, 24) : title
+  const label = live ? cutText(title, 18) : title
   const agent = plainLine(child.task.recipe.label, 40)
   const doing = need ?? doingNow(view)
   const since = sinceOf(view)

@@ -160,7 +160,7 @@ test.each<[string, Partial<Child>, string]>([
   [
     'works under a long title',
     { title: 'Count the empty berths in src/harbour.js and print them' },
-    '(sync~spin) Count the empty berths … | accepting steer · working · 1m · Demo agent',
+    '(sync~spin) Count the empty b… | accepting steer · working · 1m · Demo agent',
   ],
   [
     'exited with a code',
@@ -329,7 +329,8 @@ test('what an agent wrote reaches a row as plain words', () => {
     {},
   )
   const { label, description, sentence } = row(hostile, now(90))
-  expect(label).toBe('[a](command:x) $(zap)')
+  expect(label).toBe('[a](command:x) $(…')
+  expect(sentence).toContain('[a](command:x) $(zap)')
   expect(description).toBe('accepting steer · asks: <img src=x> now? · 1m · Demo agent')
   expect(sentence).not.toMatch(/[\u202e\x1b]/)
 })
