@@ -561,7 +561,7 @@ function childChoice(view: ChildView): Choice<ChildView> {
   const shown = row(view, Date.now())
   return {
     value: view,
-    label: forPick(shown.label),
+    label: forPick(titleOf(view.child)),
     description: forPick(shown.description),
     detail: forPick(plainLine(view.child.task.goal, 160)),
     iconPath: new vscode.ThemeIcon(shown.icon.id),

@@ -54,8 +54,9 @@ export function row(view: ChildView, now: number): Row {
   const accepts = acceptance(child)
   const verdict = child.verifying ? null : verdictWords(child)
   const title = titleOf(child)
-  // Beside a cut title there is room for whether it takes a steer, which is what a person looks for while it works.
-  const label = live ? cutText(title, 18) : title
+  // Beside a cut title there is room for whether it takes a steer, which is what a person looks for while it works,
+  // and for how it ended.
+  const label = cutText(title, live ? 18 : 26)
   const agent = plainLine(child.task.recipe.label, 40)
   const doing = need ?? doingNow(view)
   const since = sinceOf(view)

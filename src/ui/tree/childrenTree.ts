@@ -14,6 +14,7 @@ import {
   type Standing,
   type TreeFilter,
 } from '../present/standing'
+import { titleOf } from '../present/words'
 import type { Supervision } from '../supervision'
 
 export const CHILD_SCHEME = 'coxswain-child'
@@ -296,7 +297,7 @@ function childItem(node: ChildNode, now: number): vscode.TreeItem {
   )
   item.contextValue = shown.context
   item.accessibilityInformation = { label: shown.sentence }
-  item.tooltip = tooltip(shown.label, shown.tooltip)
+  item.tooltip = tooltip(titleOf(node.view.child), shown.tooltip)
   item.resourceUri = childUri(node.id, unread(node.view.child))
   // Without arguments: VS Code forgets a row's arguments when the row is refreshed, and a click that falls into a
   // refresh would find its command gone. The click has selected the row by then.
