@@ -26,3 +26,18 @@ test('a worktree is discarded only after what would be lost was named', async ({
   await panel.locator('.phase').filter({ hasText: 'discarded' }).waitFor()
   await expect.poll(() => repository.git('worktree', 'list')).not.toContain('sound-the-horn')
 })
+
+test('a steer that was missed can be dismissed', async ({ workbench, repository, home }) => {
+  await workbench.viewContainer('Coxswain').click()
+  await scriptedChild(home, repository, 'Ring the bell', [{ ask: { tool: 'Bash', input: { command: 'make bell' } } }])
+  const panel = await showChild(workbench, 'Ring the bell')
+  await panel.locator('.request').getByText('make bell').waitFor()
+  await panel.getByLabel('Steer this child').fill('Twice.')
+  await panel.getByLabel('Steer this child').press('Enter')
+  await panel.locator('.waiting .steer-line').getByText('Twice.').waitFor()
+  await panel.getByRole('button', { name: 'Pause' }).click()
+  await panel.locator('.missed').getByText('1 steer was missed').waitFor()
+  await panel.getByRole('button', { name: 'Dismiss' }).click()
+  await panel.locator('.missed').waitFor({ state: 'hidden' })
+  await panel.locator('.card.steer .state').filter({ hasText: 'withdrawn' }).waitFor()
+})
