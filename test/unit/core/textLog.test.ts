@@ -84,9 +84,9 @@ it('shows the one telling value of an input, or all of it', () => {
     'a.ts',
     '/w/a.ts',
     'auth',
-    '{"argv":["npm","test"]}',
+    '$ npm test',
     '["a"]',
-    'null',
+    '',
     '',
     '42',
   ])
