@@ -78,16 +78,5 @@ it('shows the one telling value of an input, or all of it', () => {
     undefined,
     42,
   ]
-  expect(inputs.map(asText)).toEqual([
-    'plain',
-    'ls',
-    'a.ts',
-    '/w/a.ts',
-    'auth',
-    '$ npm test',
-    '["a"]',
-    '',
-    '',
-    '42',
-  ])
+  expect(inputs.map(asText)).toEqual(['plain', 'ls', 'a.ts', '/w/a.ts', 'auth', '$ npm test', '["a"]', '', '', '42'])
 })
