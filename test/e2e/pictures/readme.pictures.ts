@@ -24,7 +24,7 @@ async function newChild(workbench: Workbench, goal: string): Promise<void> {
   await workbench.pick('No contract')
 }
 
-test('a child at work, steered, and one that waits for an answer', async ({ workbench }) => {
+test('two children at work, one of them steered', async ({ workbench }) => {
   await workbench.page.setViewportSize({ width: 1280, height: 800 })
   await workbench.viewContainer('Coxswain').click()
   await newChild(workbench, 'Ask me which part matters, then tidy src')
