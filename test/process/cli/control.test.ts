@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -199,6 +200,45 @@ describe('stop', () => {
     expect(answer).toMatchObject({ status: 'interrupt_requested' })
     expect([child.phase, child.attempts, stage.said(id)]).toEqual(['CANCELLED', [], []])
     await stage.untilNothingRuns()
+  })
+
+  it('asked after the start was announced, but before it was made, starts nothing', async () => {
+    stage = Stage.make()
+    const coxswain = await stage.coxswain({ role: 'run' })
+    const contract = { deliverables: [{ path: 'x.md' }] }
+    const spawned = await coxswain.commands.spawn({ tasks: [{ goal: script({ say: 'one' }), contract }] })
+    const id = 'subagent_ids' in spawned ? (spawned.subagent_ids[0] ?? '') : ''
+    // The contract is read for the first turn: as a pipe it holds the start up until somebody writes into it.
+    const path = stage.paths.child(id).contract
+    const text = readFileSync(path, 'utf8')
+    rmSync(path)
+    execFileSync('mkfifo', ['-m', '600', path])
+    await stage.until(id, 'announced', ({ attempts }) => attempts.length === 1)
+    await coxswain.commands.stop({ subagent_id: id })
+    expect((await stage.child(id)).phase).toBe('CANCEL_REQUESTED')
+    writeFileSync(path, text)
+    const child = await stage.settled(id)
+    expect([child.phase, child.attempts[0]?.launchedAt, stage.said(id)]).toEqual(['CANCELLED', null, []])
+    expect(existsSync(join(stage.paths.child(id).attempt(1).folder, 'keeper.json'))).toBe(false)
+  })
+
+  it('while its work is verified ends the waiting: the result is there, with what the attempt came to', async () => {
+    stage = Stage.make()
+    const check = { command: { argv: ['sh', '-c', `until [ -e '${stage.latch('go')}' ]; do sleep 0.05; done`] } }
+    const contract = { deliverables: [{ path: 'x.md' }], checks: [check] }
+    const goal = script({ write: { path: 'x.md', text: 'x' } }, { commit: 'X' })
+    const id = await stage.detached({ goal, contract })
+    const verifying = await stage.until(id, 'verifying', (child) => child.verifying)
+    expect([verifying.phase, (await stage.json('list')).subagents[0].condition]).toEqual(['RUNNING', 'verifying'])
+    expect(JSON.parse((await stage.cli('steer', id, note, '--json')).out).error.code).toBe('not_accepting')
+    await stage.json('stop', id)
+    const child = await stage.settled(id)
+    expect([child.phase, child.verifying, (await stage.json('result', id)).phase]).toEqual([
+      'SUCCESS',
+      false,
+      'SUCCESS',
+    ])
+    stage.open('go')
   })
 
   it('withdraws the steers that waited', async () => {

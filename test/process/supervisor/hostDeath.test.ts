@@ -25,6 +25,7 @@ const counting = (last: number) => `
   const say = (line) => console.log(JSON.stringify(line))
   const timer = setInterval(() => {
     say({ type: 'text', text: 'line ' + ++n })
+    say({ type: 'usage', input_tokens: 1 })
     if (n < ${last}) return
     clearInterval(timer)
     say({ type: 'result', ok: true, summary: 'counted' })
@@ -46,6 +47,7 @@ describe('when the owner is killed while a child runs', () => {
     const child = await stage.settled(id)
     expect([child.phase, child.attempts.length, child.misfits]).toEqual(['SUCCESS', 1, 0])
     expect(stage.said(id)).toEqual(counted(300))
+    expect((await stage.json('result', id)).tokens).toBe(300)
     expect(stage.transcript(id).map((entry) => entry.n)).toEqual(stage.transcript(id).map((_, n) => n))
     expect(starts()).toHaveLength(1)
     const seqs = stage.events(id).map((event) => event.seq)
@@ -232,6 +234,32 @@ describe('when the owner dies between an intent and its deed', () => {
     await stage.json('resume', id)
     const after = await stage.until(id, 'round 2', ({ round, completions }) => round === 2 && completions.length === 2)
     expect([after.phase, stage.said(id)]).toEqual(['SUCCESS', ['one']])
+  })
+
+  it('a steer written to the agent, but not recorded as sent, is not written twice', async () => {
+    stage = Stage.make()
+    const id = await stage.detached(script({ say: 'one' }, stage.waits('go'), { say: 'two' }))
+    await eventually(() => stage.said(id).includes('one'), 'the child works')
+    await killOwner()
+    const queue = join(stage.paths.child(id).attempt(1).control, 'prompt-queue.jsonl')
+    const log = await ChildLog.open(
+      stage.paths.child(id).events,
+      ((await stage.owner())?.epoch ?? 0) + 1,
+      () => new Date(),
+    )
+    const by = { kind: 'person' } as const
+    const [queued] = await log.append([{ type: 'steerQueued', steerId: 's', text: 'Look here.', by }], true)
+    await log.close()
+    const line = { id: 's', content: 'Look here.', queued_at: queued?.at, steer: true }
+    writeFileSync(queue, `${JSON.stringify(line)}\n`)
+    await stage.cli('stop', 'aaaaaaaaaa')
+    await stage.until(id, 'sent', ({ steers }) => steers[0]?.state === 'sent')
+    expect(readFileSync(queue, 'utf8')).toBe(`${JSON.stringify(line)}\n`)
+    stage.open('go')
+    const { steers } = await stage.settled(id)
+    expect(steers.map(({ history }) => history.map(({ state }) => state))).toEqual([
+      ['queued', 'sent', 'delivered', 'confirmed'],
+    ])
   })
 
   it('started, but not recorded: the running agent is found by its keeper-s record and followed', async () => {
