@@ -45,6 +45,8 @@ export const fromWebviewSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('resume'), wish, childId, text: typed.nullable() }),
   z.strictObject({ type: z.literal('answer'), wish, childId, requestId: id, answer }),
   z.strictObject({ type: z.literal('find'), wish, childId, query: z.string().min(1).max(500), after: n.nullable() }),
+  /** Opens its changes in VS Code's own diff editor. */
+  z.strictObject({ type: z.literal('review'), childId }),
   /** Show the whole of an entry that was cut, in an editor. */
   z.strictObject({ type: z.literal('open'), childId, n, part: z.enum(['text', 'input', 'output']) }),
 ])
@@ -121,7 +123,7 @@ export const panelChildSchema = z.object({
   steeringBrief: z.string(),
   /** The mode when it accepts, the reason when it does not. */
   steering: z.string(),
-  can: z.object({ steer: able, pause: able, resume: able, stop: able, verify: able, apply: able }),
+  can: z.object({ steer: able, pause: able, resume: able, stop: able, review: able, verify: able, apply: able }),
   /** Its worktree is gone: nothing can be sent to it any more. */
   discarded: z.boolean(),
   /** It says it is done, so that its work waits for a person. */

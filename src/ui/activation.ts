@@ -7,6 +7,7 @@ import { PANEL_TYPE, TranscriptPanels } from './panel/panels'
 import { TEXT_SCHEME, WholeTexts } from './panel/wholeText'
 import { milestones, reached } from './present/milestones'
 import { useTranslator } from './present/l10n'
+import { REVIEW_SCHEME, ReviewFiles } from './review/reviewFiles'
 import { StatusItem } from './statusBar'
 import { Supervision, type Opener } from './supervision'
 import { ChildrenTree, UnreadMarks } from './tree/childrenTree'
@@ -59,6 +60,10 @@ export function activateUi(
     vscode.workspace.onDidChangeWorkspaceFolders(() => supervision.reconsider()),
     supervision.onDidChange(showState),
     supervision.onDidChange(showDone),
+    vscode.workspace.registerFileSystemProvider(REVIEW_SCHEME, new ReviewFiles(supervision), {
+      isReadonly: true,
+      isCaseSensitive: true,
+    }),
     vscode.window.registerUriHandler({
       // Shows, and never acts: a link may come from anywhere.
       handleUri: (uri) => {

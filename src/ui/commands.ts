@@ -21,6 +21,7 @@ import { row } from './present/row'
 import { forNotice, forPick } from './present/safe'
 import { filters, nothingFiltered, standingOf, standings, type Standing, type TreeFilter } from './present/standing'
 import { steerModeWords, titleOf } from './present/words'
+import { editReviewedFile, reviewChanges } from './review/reviewChanges'
 import type { Supervision } from './supervision'
 import { groupTitle, type ChildrenTree, type TreeNode } from './tree/childrenTree'
 
@@ -179,6 +180,16 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
     tell(first, await acts.stop(targets.map(({ child }) => child.id)))
   })
 
+  command('reviewChanges', async (...args) => {
+    const now = await supervision.open()
+    const needed = t('No child has a worktree.')
+    const [child] = await meant(args.slice(0, 1), can('review'), t('Review the changes of a child'), needed)
+    if (child !== undefined && now.kind === 'open') await reviewChanges(now.coxswain, child)
+  })
+  command('editReviewedFile', async (uri) => {
+    const now = await supervision.open()
+    if (now.kind === 'open') await editReviewedFile(now.coxswain, uri)
+  })
   command('verify', async (...args) => {
     const needed = t('No child with a contract has ended and still has its worktree.')
     for (const child of await meant(args, can('verify'), t('Verify a child again'), needed))

@@ -2,12 +2,15 @@
 // applied or lost is the supervisor's to say; nothing here overrides without a person having read the names.
 import * as vscode from 'vscode'
 import type { Child } from '../core/child'
+import type { ApplyPreview } from '../git/apply'
 import { checksToOverride } from '../core/verdict'
 import type { Acts, Outcome } from './acts'
 import { askOne, BACK } from './ask'
 import { t } from './present/l10n'
+import { changeSummary } from './present/review'
 import { forNotice } from './present/safe'
 import { titleOf } from './present/words'
+import { isProblem } from './review/changes'
 import type { Supervision } from './supervision'
 
 const nothing: Outcome = { ok: false, words: '' }
@@ -26,21 +29,37 @@ export async function applyChild(acts: Acts, supervision: Supervision, childId: 
     ],
   })
   if (how === undefined || how === BACK) return nothing
-  const override = await overrides(child)
-  return override === null ? nothing : await acts.apply(childId, how, override)
+  const opened = await supervision.open()
+  if (opened.kind === 'closed') return { ok: false, words: opened.message }
+  const preview = await opened.coxswain.changes.preview(childId, how)
+  if (isProblem(preview)) return { ok: false, words: forNotice(preview.message) }
+  const override = child.verdict === null ? [] : checksToOverride(child.verdict)
+  const sure = await confirmApply(child, preview, override)
+  return sure ? await acts.apply(childId, how, override) : nothing
 }
 
-/** What a person agrees to apply although it did not pass; null when they do not. */
-async function overrides(child: Child): Promise<readonly string[] | null> {
-  const names = child.verdict === null ? [] : checksToOverride(child.verdict)
-  if (names.length === 0) return []
-  const button = t('Apply all the same')
+/** Says where it goes, how much it is, what is committed on the way, and what did not pass. */
+async function confirmApply(child: Child, preview: ApplyPreview, unmet: readonly string[]): Promise<boolean> {
+  const detail = [
+    changeSummary(preview.files),
+    preview.uncommitted.length === 0
+      ? null
+      : t('It left work uncommitted, which is committed on its own branch first: {files}.', {
+          files: preview.uncommitted.slice(0, 8).join(', '),
+        }),
+    unmet.length === 0 ? null : [t('It did not pass everything:'), ...unmet.map((name) => `• ${name}`)].join('\n'),
+  ]
+  const button = unmet.length === 0 ? t('Apply') : t('Apply all the same')
+  const question = t('Apply “{title}” to {branch}?', {
+    title: titleOf(child),
+    branch: preview.branch ?? t('the checked-out commit'),
+  })
   const choice = await vscode.window.showWarningMessage(
-    forNotice(t('“{title}” did not pass everything. Apply it all the same?', { title: titleOf(child) })),
-    { modal: true, detail: names.map((name) => `• ${name}`).join('\n') },
+    forNotice(question),
+    { modal: true, detail: detail.filter((line) => line !== null).join('\n\n') },
     button,
   )
-  return choice === button ? names : null
+  return choice === button
 }
 
 /** Discards at once what is safe elsewhere; shows what would be lost and asks when something is not. */

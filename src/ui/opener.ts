@@ -70,7 +70,18 @@ export function realOpener(context: vscode.ExtensionContext, log: vscode.LogOutp
       if ('kind' in opened) return { kind: 'closed', why: whyClosed(opened), message: opened.message }
       // Children that lost their window are taken up again at once, not at the next command.
       opened.takeUpLive().catch((error: unknown) => log.error('live children could not be taken up', String(error)))
-      return { kind: 'open', coxswain: opened }
+      const { Changes } = await import('./review/changes')
+      const { view, commands, git, repository } = opened
+      return {
+        kind: 'open',
+        coxswain: {
+          view,
+          commands,
+          agents: () => opened.agents(),
+          changes: new Changes(git, repository.commonDir, repository.topLevel, (id) => view.get(id)?.child),
+          dispose: () => opened.dispose(),
+        },
+      }
     },
   }
 }

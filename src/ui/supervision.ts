@@ -5,6 +5,7 @@ import type { AgentInfo } from '../supervisor/agentsFound'
 import type { Commands } from '../supervisor/commands'
 import type { StoreView } from '../supervisor/view'
 import { t } from './present/l10n'
+import type { Changes } from './review/changes'
 
 /** The part of an opened store that the window uses. */
 export interface Coxswain {
@@ -12,6 +13,7 @@ export interface Coxswain {
   readonly commands: Commands
   /** Looks for agents; runs `--version` of those it finds. */
   agents(): Promise<readonly AgentInfo[]>
+  readonly changes: Changes
   /** Returns at once; children go on under their keepers. */
   dispose(): void
 }

@@ -11,6 +11,7 @@ export interface HeaderActs {
   readonly pause: () => void
   readonly resume: () => void
   readonly stop: () => void
+  readonly review: () => void
   readonly verify: () => void
   readonly apply: () => void
   readonly refused: (why: string) => void
@@ -36,13 +37,14 @@ export class Header {
       pause: button({ label: say.pause, icon: 'debug-pause', press: acts.pause, refused }),
       resume: button({ label: say.resume, icon: 'debug-continue', press: acts.resume, refused }),
       stop: button({ label: say.stop, icon: 'debug-stop', press: acts.stop, refused }),
+      review: button({ label: say.review, icon: 'diff-multiple', press: acts.review, refused }),
       verify: button({ label: say.verify, icon: 'beaker', press: acts.verify, refused }),
       apply: button({ label: say.apply, icon: 'git-merge', press: acts.apply, refused }),
     }
     const fold = el('summary', '', this.title)
     fold.title = say.goal
     this.goalFold = el('details', 'goal', fold, this.goal)
-    const { steer, pause, resume, stop, verify, apply } = this.buttons
+    const { steer, pause, resume, stop, review, verify, apply } = this.buttons
     const bar = el(
       'div',
       'buttons',
@@ -50,6 +52,7 @@ export class Header {
       pause.element,
       resume.element,
       stop.element,
+      review.element,
       verify.element,
       apply.element,
     )
@@ -96,15 +99,16 @@ export class Header {
     setText(this.goal, child.goal)
     // What can be done is in view; what cannot is there with its reason, but not twice: one of Pause and Resume is enough.
     const { can } = child
-    for (const key of ['steer', 'pause', 'resume', 'stop', 'verify', 'apply'] as const) {
+    for (const key of ['steer', 'pause', 'resume', 'stop', 'review', 'verify', 'apply'] as const) {
       const able = can[key]
       this.buttons[key].refuse(able.able ? null : able.why)
     }
-    const { steer, pause, resume, stop, verify, apply } = this.buttons
+    const { steer, pause, resume, stop, review, verify, apply } = this.buttons
     show(steer.element, !child.discarded)
     show(pause.element, child.live)
     show(resume.element, !child.live && !child.discarded)
     show(stop.element, child.live || can.stop.able)
+    show(review.element, can.review.able)
     show(verify.element, !child.live && !child.discarded && child.hasContract)
     show(apply.element, child.done && can.apply.able)
   }

@@ -110,6 +110,9 @@ const header = new Header({
     else steering.focus()
   },
   stop: () => void tellWish({ type: 'stop' }),
+  review: () => {
+    if (saved.childId !== null) vscode.postMessage({ type: 'review', childId: saved.childId })
+  },
   verify: () => void tellWish({ type: 'verify' }),
   apply: () => void tellWish({ type: 'apply' }),
   refused: (why) => steering.tell(say.because(why), true),

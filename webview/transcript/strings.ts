@@ -4,6 +4,7 @@ export const say = {
   pause: 'Pause',
   resume: 'Resume',
   stop: 'Stop…',
+  review: 'Review changes',
   transcript: 'Transcript',
   steering: 'Steering',
   goal: 'Goal',

@@ -237,6 +237,9 @@ export class TranscriptPanel implements vscode.Disposable {
             viewColumn: vscode.ViewColumn.Beside,
           })
         return
+      case 'review':
+        if (this.knows(message.childId)) await vscode.commands.executeCommand('coxswain.reviewChanges', message.childId)
+        return
       case 'find':
         return this.find(message.wish, message.childId, message.query, message.after)
       case 'steer':

@@ -9,6 +9,7 @@ export interface Actions {
   readonly pause: Able
   readonly resume: Able
   readonly stop: Able
+  readonly review: Able
   readonly verify: Able
   readonly apply: Able
   readonly discard: Able
@@ -24,10 +25,16 @@ export function actions(child: Child): Actions {
     pause: pause(child),
     resume: resume(child),
     stop: stop(child),
+    review: review(child),
     verify: verify(child),
     apply: apply(child),
     discard: discard(child),
   }
+}
+
+function review(child: Child): Able {
+  if (child.worktree === null) return no(t('it has no worktree'))
+  return child.discarded ? no(t('its worktree was discarded')) : yes
 }
 
 function verify(child: Child): Able {
@@ -45,6 +52,7 @@ function apply(child: Child): Able {
 }
 
 function hasWorktree(child: Child): Able {
+  if (child.phase === 'UNKNOWN') return no(t('it cannot be seen at the moment'))
   if (child.worktree === null) return no(t('it never had a worktree'))
   return child.discarded ? no(t('its worktree was discarded')) : yes
 }

@@ -14,7 +14,8 @@ import { shortDuration } from '../../protocol/duration'
 import type { ChildView } from '../../supervisor/view'
 import { facets } from './actions'
 import { t } from './l10n'
-import { standingOf, type Standing } from './standing'
+import { statWords } from './review'
+import { noStats, standingOf, type Standing, type StatOf } from './standing'
 import {
   costWords,
   endReason,
@@ -47,7 +48,7 @@ export interface Row {
 }
 
 /** @param now milliseconds since 1970 */
-export function row(view: ChildView, now: number): Row {
+export function row(view: ChildView, now: number, statOf: StatOf = noStats): Row {
   const { child } = view
   const need = needWords(child)
   const live = isLive(child)
@@ -62,6 +63,8 @@ export function row(view: ChildView, now: number): Row {
   const since = sinceOf(view)
   const missed = missedSteers(child).length
   const waiting = waitingSteers(child).length
+  const stat = live || child.discarded ? null : statOf(child.id)
+  const changed = stat === null ? null : statWords(stat)
 
   const queue = waiting === 0 ? null : waiting === 1 ? t('1 steer waiting') : t('{n} steers waiting', { n: waiting })
   const why = noSteerBrief(child)
@@ -74,6 +77,7 @@ export function row(view: ChildView, now: number): Row {
     child.phase === 'INTERRUPTED' && !child.discarded ? t('resume it to steer') : null,
     missed > 0 && need === null ? t('{n} missed', { n: missed }) : null,
     verdict === null || verdict === need || phaseWords(child).includes(verdict) ? null : verdict,
+    changed,
     agent,
   ]
   const sentence = [
@@ -86,6 +90,7 @@ export function row(view: ChildView, now: number): Row {
     live ? queue : null,
     missed === 0 ? null : missed === 1 ? t('1 steer missed') : t('{n} steers missed', { n: missed }),
     verdict === null || verdict === need || phaseWords(child).includes(verdict) ? null : verdict,
+    changed,
     t('agent {agent}', { agent }),
     child.pinned ? t('pinned') : null,
     unread(child) ? t('unread') : null,

@@ -7,8 +7,12 @@ import { needWords, titleOf } from './words'
 export const standings = ['needsYou', 'working', 'paused', 'review', 'finished'] as const
 export type Standing = (typeof standings)[number]
 
-/** Where one child stands by itself. */
-export function standingOf(child: Child): Standing {
+/** What is known of how much a child changed; null when nothing is. */
+export type StatOf = (childId: string) => { files: number; insertions: number; deletions: number } | null
+export const noStats: StatOf = () => null
+
+/** Where one child stands by itself. A stopped or failed child that changed something is there for review. */
+export function standingOf(child: Child, statOf: StatOf = noStats): Standing {
   if (child.archived) return 'finished'
   if (needWords(child) !== null) return 'needsYou'
   if (child.discarded && !isLive(child) && child.phase !== 'UNKNOWN') return 'finished'
@@ -26,7 +30,7 @@ export function standingOf(child: Child): Standing {
       return child.worktree !== null && !child.applied && !child.discarded ? 'review' : 'finished'
     case 'FAILURE':
     case 'CANCELLED':
-      return 'finished'
+      return (statOf(child.id)?.files ?? 0) > 0 && !child.applied ? 'review' : 'finished'
   }
 }
 
@@ -71,10 +75,10 @@ export function filters(filter: TreeFilter): boolean {
   )
 }
 
-function matches(view: ChildView, filter: TreeFilter): boolean {
+function matches(view: ChildView, filter: TreeFilter, statOf: StatOf): boolean {
   const { child } = view
   if (filter.agents !== undefined && !filter.agents.includes(child.task.recipe.agent)) return false
-  if (filter.standings !== undefined && !filter.standings.includes(standingOf(child))) return false
+  if (filter.standings !== undefined && !filter.standings.includes(standingOf(child, statOf))) return false
   const text = filter.text?.trim().toLowerCase() ?? ''
   if (text === '') return true
   const hay = [titleOf(child), child.task.goal, child.worktree?.branch ?? '', child.task.recipe.label]
@@ -96,8 +100,11 @@ export function buildTree(
   views: readonly ChildView[],
   filter: TreeFilter = nothingFiltered,
   unfolded: ReadonlySet<Standing> = new Set(),
+  statOf: StatOf = noStats,
 ): readonly GroupNode[] {
-  const shown = views.filter((view) => (filter.archived === true || !view.child.archived) && matches(view, filter))
+  const shown = views.filter(
+    (view) => (filter.archived === true || !view.child.archived) && matches(view, filter, statOf),
+  )
   const byId = new Map(shown.map((view) => [view.child.id, view]))
   const below = new Map<string | null, ChildView[]>()
   for (const view of shown) {
@@ -119,8 +126,9 @@ export function buildTree(
   const roots = (below.get(null) ?? []).map(node)
   for (const view of shown) if (!seen.has(view.child.id)) roots.push(node(view))
 
+  const groups = new Map(roots.map((root) => [root.id, urgent(root, statOf)]))
   return standings.flatMap((standing) => {
-    const here = roots.filter((root) => urgent(root) === standing).sort(order[standing])
+    const here = roots.filter((root) => groups.get(root.id) === standing).sort(order[standing])
     if (here.length === 0) return []
     const folds = standing === 'finished' && !unfolded.has(standing)
     let room = foldAfter
@@ -141,10 +149,10 @@ function size(node: ChildNode): number {
   return node.children.reduce((sum, child) => sum + size(child), 1)
 }
 
-function urgent(node: ChildNode): Standing {
-  const own = standingOf(node.view.child)
+function urgent(node: ChildNode, statOf: StatOf): Standing {
+  const own = standingOf(node.view.child, statOf)
   return node.children
-    .map(urgent)
+    .map((child) => urgent(child, statOf))
     .reduce((most, next) => (standings.indexOf(next) < standings.indexOf(most) ? next : most), own)
 }
 

@@ -3,7 +3,7 @@
 import * as vscode from 'vscode'
 import { isLive } from '../../core/child'
 import { t } from '../present/l10n'
-import { row, unread } from '../present/row'
+import { row, unread, type Row } from '../present/row'
 import {
   buildTree,
   filters,
@@ -16,6 +16,7 @@ import {
 } from '../present/standing'
 import { titleOf } from '../present/words'
 import type { Supervision } from '../supervision'
+import { ChangeStats } from './changeStats'
 
 export const CHILD_SCHEME = 'coxswain-child'
 const refreshEveryMs = 200
@@ -45,6 +46,15 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
   private groups: readonly GroupNode[] = []
   private parents = new Map<string, TreeNode>()
   private filterNow: TreeFilter = nothingFiltered
+  private readonly stats = new ChangeStats(
+    async () => {
+      const opened = await this.supervision.open()
+      return opened.kind === 'open' ? opened.coxswain.changes : null
+    },
+    () => this.refreshSoon(),
+    () => this.treeView.visible,
+  )
+  private readonly statOf = (childId: string) => this.stats.of(childId)
   private readonly unfolded = new Set<Standing>()
   /** Groups as a person left them, kept over reloads and while a group is empty. */
   private readonly folded: Set<Standing>
@@ -127,7 +137,7 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
       case 'more':
         return moreItem(node)
       case 'child':
-        return childItem(node, this.now())
+        return childItem(node, row(node.view, this.now(), this.statOf))
     }
   }
 
@@ -195,7 +205,8 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
 
   private publish(): void {
     const views = this.supervision.view?.list() ?? []
-    this.intern(buildTree(views, this.filterNow, this.unfolded))
+    this.stats.want(views)
+    this.intern(buildTree(views, this.filterNow, this.unfolded, this.statOf))
 
     const needs = needsYouCount(views)
     this.treeView.badge =
@@ -230,7 +241,7 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
     const child = (fresh: ChildNode): ChildNode => {
       const node = keep(fresh.id, { ...fresh, children: fresh.children.map(child) })
       for (const below of node.children) this.parents.set(below.id, node)
-      const { tooltip: _tooltip, ...shown } = row(node.view, now)
+      const { tooltip: _tooltip, ...shown } = row(node.view, now, this.statOf)
       this.rows.set(node.id, JSON.stringify([shown, unread(node.view.child)]))
       return node
     }
@@ -283,8 +294,7 @@ function moreItem(node: MoreNode): vscode.TreeItem {
   return item
 }
 
-function childItem(node: ChildNode, now: number): vscode.TreeItem {
-  const shown = row(node.view, now)
+function childItem(node: ChildNode, shown: Row): vscode.TreeItem {
   const item = new vscode.TreeItem(
     shown.label,
     node.children.length > 0 ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.None,

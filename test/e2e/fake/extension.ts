@@ -1,6 +1,7 @@
 // The extension with an in-memory store behind it, showing one child in each state.
 import type { ExtensionContext } from 'vscode'
 import type { AgentInfo } from '../../../src/supervisor/agentsFound'
+import type { Changes } from '../../../src/ui/review/changes'
 import { activateUi } from '../../../src/ui/activation'
 import { approval, at, attempt, child, ended, question, recipe, steer, verdict } from '../../unit/ui/children'
 import { FakeStore } from './store'
@@ -266,6 +267,7 @@ export function activate(context: ExtensionContext): void {
           agent({ id: 'claude', label: 'Claude Code', found: true, version: '2.1.0', path: '/usr/bin/claude' }),
           agent({ id: 'gptme', label: 'gptme', install: 'pipx install gptme' }),
         ],
+        changes: {} as Changes,
         dispose: () => undefined,
       },
     }),

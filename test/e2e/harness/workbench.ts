@@ -150,7 +150,14 @@ export class Workbench {
   /** A row's context menu entry. VS Code in a browser draws the menu itself. */
   async rowMenu(row: Locator, entry: string): Promise<void> {
     await row.click({ button: 'right' })
-    await this.page.locator('.monaco-menu').getByRole('menuitem', { name: entry }).click()
+    const menu = this.page.locator('.monaco-menu')
+    const item = menu.getByRole('menuitem', { name: entry })
+    await until(`the menu takes "${entry}"`, async () => {
+      // VS Code ignores a click that comes right after the menu opened.
+      if (await item.isVisible()) await item.click({ timeout: 2_000 })
+      await menu.waitFor({ state: 'hidden', timeout: 1_000 })
+      return true
+    })
   }
 
   toast(text: string | RegExp): Locator {

@@ -17,6 +17,7 @@ const good: FromWebview[] = [
   { type: 'answer', wish: 1, childId: 'c-1', requestId: 'r', answer: { kind: 'allow', scope: 'once' } },
   { type: 'answer', wish: 1, childId: 'c-1', requestId: 'r', answer: { kind: 'deny', message: '' } },
   { type: 'find', wish: 1, childId: 'c-1', query: 'x', after: null },
+  { type: 'review', childId: 'c-1' },
   { type: 'open', childId: 'c-1', n: 4, part: 'output' },
 ]
 

@@ -64,7 +64,12 @@ test('a key in the tree selects the focused row first, so that it never acts on 
 
 test('commands that mean nothing from the palette are not offered there', () => {
   const hidden = menus['commandPalette']?.filter(({ when }) => when === 'false').map(({ command }) => command)
-  expect(hidden?.sort()).toEqual(['coxswain.copyEntry', 'coxswain.openSelected', 'coxswain.steerSelected'])
+  expect(hidden?.sort()).toEqual([
+    'coxswain.copyEntry',
+    'coxswain.editReviewedFile',
+    'coxswain.openSelected',
+    'coxswain.steerSelected',
+  ])
 })
 
 /** The inline actions of a row, left to right. */
@@ -87,9 +92,9 @@ test.each<[string, Partial<Child>, string]>([
   ['runs', {}, 'steer pause stop'],
   ['asks', { requests: [question()] }, 'answerNext pause stop'],
   ['is preparing', { phase: 'PENDING', attempts: [], worktree: null }, 'steer stop'],
-  ['is paused', { phase: 'INTERRUPTED', paused: true }, 'resume stop'],
+  ['is paused', { phase: 'INTERRUPTED', paused: true }, 'reviewChanges resume stop'],
   ['is being stopped', { phase: 'CANCEL_REQUESTED' }, ''],
-  ['is done', ended('SUCCESS'), 'resume'],
+  ['is done', ended('SUCCESS'), 'reviewChanges resume'],
   ['is out of sight', { phase: 'UNKNOWN', attempts: [attempt()] }, ''],
 ])('the row of a child that %s has at most three actions, by state', (_what, over, shown) => {
   expect(inline(over)).toBe(shown)

@@ -175,6 +175,24 @@ test.each<[string, Partial<Child>, string]>([
   expect(one(over)).toBe(shown)
 })
 
+test('a stopped child that changed files is there for review, with how much it changed', () => {
+  const views = [
+    view({ id: 'a', title: 'Stopped', ...ended('CANCELLED') }),
+    view({ id: 'b', title: 'Empty', ...ended('CANCELLED') }),
+  ]
+  const stat = { files: 3, insertions: 40, deletions: 2 }
+  const statOf = (id: string) => (id === 'a' ? stat : { files: 0, insertions: 0, deletions: 0 })
+  const groups = buildTree(views, {}, new Set(), statOf)
+  expect(groups.map(({ standing, roots }) => [standing, ...roots.map(({ id }) => id)])).toEqual([
+    ['review', 'a'],
+    ['finished', 'b'],
+  ])
+  expect(views.map((each) => row(each, now(90), statOf).description)).toEqual([
+    'stopped · 30s · 3 files +40 −2 · Demo agent',
+    'stopped · 30s · Demo agent',
+  ])
+})
+
 test('a tree of children stands whole in the group of its most urgent member', () => {
   const views = [
     view({ id: 'boss', title: 'Boss', acceptedAt: at(0) }),

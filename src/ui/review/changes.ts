@@ -1,0 +1,82 @@
+// What the review, the rows and the hand-back need to know of a child's worktree: which files differ from the base, both
+// sides of one, and what applying would do. Reads only, through git/'s own view, and asks for one child at a time.
+import type { Child } from '../../core/child'
+import { previewApply, type ApplyPreview } from '../../git/apply'
+import type { Git } from '../../git/git'
+import type { Problem } from '../../git/repository'
+import { changedFiles, fileAtBase, fileNow, status, type ChangedFile, type WorktreeStatus } from '../../git/review'
+import type { KnownWorktree } from '../../git/view'
+
+export type Side = 'base' | 'now'
+export type How = 'merge' | 'squash' | 'patch'
+
+export interface ChangeStat {
+  readonly commits: number
+  readonly dirty: boolean
+  readonly files: number
+  readonly insertions: number
+  readonly deletions: number
+}
+
+export class Changes {
+  constructor(
+    private readonly git: Git,
+    /** The repository's shared git folder, and the checkout that receives work. */
+    private readonly commonDir: string,
+    private readonly topLevel: string,
+    private readonly childOf: (id: string) => Child | undefined,
+  ) {}
+
+  async files(childId: string): Promise<readonly ChangedFile[] | Problem> {
+    const known = this.worktreeOf(childId)
+    if (known === null) return noWorktree
+    const changed = await changedFiles(this.git, known)
+    return changed.kind === 'problem' ? changed : changed.files
+  }
+
+  /** The bytes of one side, the first five megabytes of them; null when the file is not there on that side. */
+  async content(childId: string, side: Side, path: string): Promise<Uint8Array | null | Problem> {
+    const known = this.worktreeOf(childId)
+    if (known === null) return noWorktree
+    const read = side === 'base' ? fileAtBase : fileNow
+    const file = await read(this.git, known, path)
+    return file.kind === 'problem' ? file : file.content
+  }
+
+  async stat(childId: string): Promise<ChangeStat | Problem> {
+    const known = this.worktreeOf(childId)
+    if (known === null) return noWorktree
+    const now: WorktreeStatus | Problem = await status(this.git, known)
+    if (now.kind === 'problem') return now
+    const { commits, dirty, files, insertions, deletions } = now
+    return { commits, dirty, files: files.length, insertions, deletions }
+  }
+
+  async preview(childId: string, how: How): Promise<ApplyPreview | Problem> {
+    const child = this.childOf(childId)
+    const known = this.worktreeOf(childId)
+    if (child === undefined || known === null) return noWorktree
+    const verdict = child.verdict?.status ?? 'verified'
+    return previewApply(this.git, {
+      worktree: known,
+      into: this.topLevel,
+      how,
+      message: child.title,
+      verdict,
+      override: verdict,
+    })
+  }
+
+  private worktreeOf(childId: string): KnownWorktree | null {
+    const child = this.childOf(childId)
+    if (child === undefined || child.worktree === null || child.discarded) return null
+    const { path, branch, base } = child.worktree
+    return { path, branch, base, childId, commonDir: this.commonDir }
+  }
+}
+
+const noWorktree: Problem = { kind: 'problem', code: 'gone', message: 'This child has no worktree any more.' }
+
+export function isProblem(value: object | null): value is Problem {
+  return value !== null && 'kind' in value && value.kind === 'problem'
+}

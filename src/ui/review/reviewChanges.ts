@@ -1,0 +1,48 @@
+// Shows a person what a child changed: every file against the child's base in VS Code's own multi-diff, and the file
+// itself, in the worktree, when they want to edit it.
+import * as path from 'node:path'
+import * as vscode from 'vscode'
+import type { ChildView } from '../../supervisor/view'
+import { t } from '../present/l10n'
+import { forNotice } from '../present/safe'
+import { titleOf } from '../present/words'
+import type { Coxswain } from '../supervision'
+import { isProblem } from './changes'
+import { readReviewUri, reviewUri } from './reviewFiles'
+
+export async function reviewChanges({ changes }: Coxswain, { child }: ChildView): Promise<void> {
+  const title = titleOf(child)
+  const files = await vscode.window.withProgress(
+    { location: { viewId: 'coxswain.children' }, title: t('Comparing') },
+    () => changes.files(child.id),
+  )
+  if (isProblem(files)) {
+    void vscode.window.showWarningMessage(forNotice(files.message))
+    return
+  }
+  const resources = files
+    .filter((file) => file.special !== 'repository')
+    .map((file): [vscode.Uri, vscode.Uri | undefined, vscode.Uri | undefined] => {
+      const now = reviewUri(child.id, 'now', file.path)
+      const before = reviewUri(child.id, 'base', file.from ?? file.path)
+      if (file.kind === 'added' || file.kind === 'untracked') return [now, undefined, now]
+      if (file.kind === 'deleted') return [before, before, undefined]
+      return [now, before, now]
+    })
+  if (resources.length === 0) {
+    void vscode.window.showInformationMessage(forNotice(t('“{title}” has changed no file.', { title })))
+    return
+  }
+  await vscode.commands.executeCommand('vscode.changes', t('Changes of {title}', { title }), resources)
+}
+
+/** The file itself instead of its read-only side. */
+export async function editReviewedFile({ view }: Coxswain, uri: unknown): Promise<void> {
+  const address = uri instanceof vscode.Uri ? readReviewUri(uri) : null
+  const worktree = address === null ? null : (view.get(address.childId)?.child.worktree ?? null)
+  if (address === null || worktree === null) return
+  const file = path.resolve(worktree.path, address.path)
+  // Our own addresses name files of the worktree; one that leads out of it is none of ours.
+  if (!file.startsWith(worktree.path + path.sep)) return
+  await vscode.window.showTextDocument(vscode.Uri.file(file))
+}
