@@ -244,9 +244,9 @@ export class Stage {
     return found
   }
 
-  /** Of the processes of this place, the children's: neither supervisors nor the command line. */
+  /** Of the processes of this place, the children's: neither supervisors nor the command line, nor their look at Node. */
   childProcesses(): { readonly pid: number; readonly command: string }[] {
-    return this.ps().filter(({ command }) => !command.includes('cli.js'))
+    return this.ps().filter(({ command }) => !/cli\.js|process\.versions\.node/.test(command))
   }
 
   async untilNothingRuns(): Promise<void> {
