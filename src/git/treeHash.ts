@@ -28,21 +28,6 @@ export interface TreeHashRequest {
 const readersAtOnce = 4
 const listBytes = 256 * 1024 * 1024
 
-/** Every path of the worktree that is tracked or untracked and not ignored; names that are not UTF-8 have replacement characters. */
-export async function listFiles(
-  git: Git,
-  known: KnownWorktree,
-): Promise<{ readonly kind: 'paths'; readonly paths: readonly string[] } | Problem> {
-  try {
-    const there = await findWorktree(git, known)
-    if (there === null) return problem('gone', `The worktree ${known.path} is no longer there.`)
-    const list = await listed(git, there.made, there.head)
-    return { kind: 'paths', paths: list.toString('utf8').split('\0').filter(Boolean) }
-  } catch (failure) {
-    return asProblem(failure, `list the files of ${known.path}`)
-  }
-}
-
 /** The listing itself, entries ended by NUL. */
 async function listed(git: Git, made: Made, head: Head, signal?: AbortSignal): Promise<Buffer> {
   const view = await View.open(git, made)
