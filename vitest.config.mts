@@ -3,6 +3,10 @@ import { defineConfig } from 'vitest/config'
 // unit: pure rooms, no process, no disk beyond a temporary folder. process: real keepers, real children, real git.
 // host: mocha suites inside a real extension host. e2e: a real VS Code in a real browser, the extension as packed.
 // agents: the real agents at their pinned versions against loopback model servers.
+// Real processes have deadlines, and a shared machine can miss one: in CI such a test is tried a second time, and its line
+// then says so. What fails twice fails.
+const retry = process.env['CI'] === 'true' ? 1 : 0
+
 export default defineConfig({
   test: {
     projects: [
@@ -10,6 +14,7 @@ export default defineConfig({
       {
         test: {
           name: 'process',
+          retry,
           sequence: { groupOrder: 1 },
           include: ['test/process/**/*.test.ts'],
           testTimeout: 60_000,
@@ -21,6 +26,7 @@ export default defineConfig({
       {
         test: {
           name: 'host',
+          retry,
           sequence: { groupOrder: 2 },
           include: ['test/host/**/*.test.ts'],
           globalSetup: ['test/host/globalSetup.ts'],
@@ -29,6 +35,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
+          retry,
           sequence: { groupOrder: 3 },
           include: ['test/e2e/**/*.test.ts'],
           testTimeout: 120_000,
@@ -41,6 +48,7 @@ export default defineConfig({
       {
         test: {
           name: 'agents',
+          retry,
           sequence: { groupOrder: 5 },
           include: ['test/agents/**/*.test.ts'],
           testTimeout: 60_000,
