@@ -223,6 +223,11 @@ export function waitingSteers(child: Child): readonly Steer[] {
   return child.steers.filter((steer) => steer.state === 'queued' || steer.state === 'sent')
 }
 
+/** A round has settled and its result is not written yet. */
+export function lacksResult(child: Child): boolean {
+  return child.settledAt !== null && !child.completions.some((completion) => completion.round === child.round)
+}
+
 /** Ended at once so often in so short a time is no work any more. */
 const loopAttempts = 5
 const loopMs = 10_000

@@ -4,7 +4,16 @@ import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Conversation } from '../agents/agent'
-import { crashLoop, currentAttempt, isLive, openRequests, type Attempt, type Child, type EndCause } from '../core/child'
+import {
+  crashLoop,
+  currentAttempt,
+  isLive,
+  lacksResult,
+  openRequests,
+  type Attempt,
+  type Child,
+  type EndCause,
+} from '../core/child'
 import {
   decideAnswer,
   decideDiscard,
@@ -771,7 +780,7 @@ export class ChildRun {
     const { child } = this
     if (isLive(child)) return
     await this.slot((slots) => slots.release(child.id))
-    if (child.settledAt !== null && !child.completions.some((completion) => completion.round === child.round)) {
+    if (lacksResult(child)) {
       const state = child.worktree === null || child.discarded ? undefined : await this.tools.worktreeState(child)
       const treeHash = child.worktree === null || child.discarded ? null : await this.tools.treeHash(child)
       const result = resultOf(child, state === undefined || 'kind' in state ? null : state, treeHash)

@@ -6,7 +6,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { resolveRecipe } from '../agents/registry'
 import type { Bundled } from '../agents/demo'
-import { isLive, type Child } from '../core/child'
+import { isLive, lacksResult, type Child } from '../core/child'
 import type { Recipe } from '../core/events'
 import { apply } from '../git/apply'
 import { discard } from '../git/discard'
@@ -326,7 +326,7 @@ class OpenStore implements Coxswain {
     this.supervisor = supervisor
     this.server = server
     await this.view.refresh()
-    const unsettled = this.view.list().filter(({ child }) => isLive(child) || needsResult(child))
+    const unsettled = this.view.list().filter(({ child }) => isLive(child) || lacksResult(child))
     await supervisor.adopt(unsettled.map(({ child }) => child.id))
     return true
   }
@@ -551,10 +551,6 @@ class OpenStore implements Coxswain {
     if (!existsSync(target)) await writeWhole(target, source)
     return target
   }
-}
-
-function needsResult(child: Child): boolean {
-  return child.settledAt !== null && !child.completions.some((completion) => completion.round === child.round)
 }
 
 function named(name: CommandName, request: unknown): unknown {

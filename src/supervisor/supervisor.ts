@@ -1,7 +1,7 @@
 // Everything one owner supervises: accepts work, knows whose it is, keeps the caps, and hands each wish to the run of its
 // child. Answers in-turn; no call here waits for a child.
 import type { AgentsSettings } from '../agents/registry'
-import { currentAttempt, isLive, totalUsage, type Child } from '../core/child'
+import { currentAttempt, isLive, lacksResult, totalUsage, type Child } from '../core/child'
 import { contractRef, freezeContract, readContract, type FrozenContract } from '../core/contract'
 import {
   CONTEXT_MAX,
@@ -86,8 +86,7 @@ export class Supervisor {
     const recoveries: Promise<void>[] = []
     for (const id of childIds) {
       const run = await this.open(id).catch(failed(id))
-      if (run && (isLive(run.child) || settledWithoutResult(run.child)))
-        recoveries.push(run.recover().catch(failed(id)))
+      if (run && (isLive(run.child) || lacksResult(run.child))) recoveries.push(run.recover().catch(failed(id)))
     }
     this.recovered = Promise.all(recoveries)
   }
@@ -244,7 +243,7 @@ export class Supervisor {
   /** Every child with a process, about to have one, or whose result is being written. */
   liveCount(): number {
     const children = [...this.runs.values()].map((run) => run.child)
-    return children.filter((child) => isLive(child) || settledWithoutResult(child)).length + this.reserved()
+    return children.filter((child) => isLive(child) || lacksResult(child)).length + this.reserved()
   }
 
   private live(): Child[] {
@@ -619,10 +618,6 @@ export class Supervisor {
 interface Draft {
   readonly task: Task
   readonly contract: FrozenContract
-}
-
-function settledWithoutResult(child: Child): boolean {
-  return child.settledAt !== null && !child.completions.some((completion) => completion.round === child.round)
 }
 
 function titleOf(task: TaskRequest): string {
