@@ -28,10 +28,7 @@ import {
   type Refused,
 } from '../core/decide'
 import type { Actor, Answer, Fact, ProcessIdentity } from '../core/events'
-import { hear, type Heard } from '../core/hear'
-import { plainLine } from '../core/plainText'
-import type { Outgoing } from '../core/signals'
-import { activityOf, type EntryBody } from '../core/transcript'
+import { hear } from '../core/hear'
 import { describeVerdict } from '../core/verdict'
 import { LinkLostError, type KeeperLink } from '../process/keeperLink'
 import { LaunchError, type ExitRecord, type Launch } from '../process/launch'
@@ -40,10 +37,13 @@ import { stderrTail } from '../process/stderrTail'
 import { createWhole } from '../record/atomicWrite'
 import type { ChildLog } from '../record/childLog'
 import { makeFolder, type ChildPaths } from '../record/paths'
-import type { NewEntry, TranscriptFile } from '../record/transcriptFile'
+import type { TranscriptFile } from '../record/transcriptFile'
 import { continuesSession, Past, prepareAttempt, rejoin, StartProblem, Talk, type Plan } from './attempt'
-import { answerInWords, exitInWords, limitInWords, notice } from './attemptWords'
+import { answerInWords, exitInWords, limitInWords } from './attemptWords'
+import { ChildRecord } from './childRecord'
 import { findAttempt, type FoundAttempt } from './findAttempt'
+import { hearLines, recordHandedOver } from './hearing'
+import { DisposedError, Jobs, stackOf } from './jobs'
 import { resultOf } from './results'
 import type { Tools } from './tools'
 
@@ -51,8 +51,6 @@ import type { Tools } from './tools'
 const exitGraceMs = 10_000
 /** A keeper that does not answer is asked again after this. */
 const silentRetryMs = 5_000
-/** What must be written and could not be is tried again after this. */
-const writeRetryMs = 1_000
 /** An agent that has reported and whose steers or background work do not come to an end gets this long. */
 const idleGraceMs = 120_000
 const coxswain = { kind: 'coxswain' } as const satisfies Actor
@@ -65,45 +63,50 @@ export interface ChildRunEvents {
 }
 
 export class ChildRun {
-  activity: string | null = null
-  activityAt: string | null = null
-
-  private queue: Promise<unknown> = Promise.resolve()
+  private readonly jobs: Jobs
+  private readonly record: ChildRecord
   private talk: Talk | undefined
-  private disposed = false
   /** The first start is under way or over. */
   private begun = false
-  private readonly timers = new Set<NodeJS.Timeout>()
   private readonly paths: ChildPaths
 
+  /** `log` and `transcript` are this run's from here on. */
   constructor(
-    private readonly log: ChildLog,
-    private readonly transcript: TranscriptFile,
+    childId: string,
+    log: ChildLog,
+    transcript: TranscriptFile,
     private readonly tools: Tools,
     private readonly events: ChildRunEvents,
   ) {
-    this.paths = tools.paths.child(this.child.id)
+    this.paths = tools.paths.child(childId)
+    this.jobs = new Jobs(childId, (level, fact, fields) => tools.log(level, fact, fields))
+    this.record = new ChildRecord(log, transcript, tools, {
+      changed: () => events.changed(childId),
+      fenced: () => this.dispose(),
+    })
   }
 
   get child(): Child {
-    const { child } = this.log
-    if (child === undefined) throw new Error('a child run without an accepted child')
-    return child
+    return this.record.child
+  }
+
+  get activity(): string | null {
+    return this.record.activity
   }
 
   // ── wishes ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
   /** Queues a steer. On the medium before it resolves. The same id twice is one steer. */
   steer(steerId: string, text: string, by: Actor): Promise<Refused | null> {
-    return this.enqueue(async () => {
+    return this.jobs.enqueue(async () => {
       if (this.child.steers.some((steer) => steer.id === steerId)) return null
       const refused = decideSteer(this.child, text)
       if (refused !== null) return refused
       const message = text.trim()
-      await this.append([{ type: 'steerQueued', steerId, text: message, by }], true, [
+      await this.record.append([{ type: 'steerQueued', steerId, text: message, by }], true, [
         { kind: 'steer', steerId, text: message, by },
       ])
-      this.later(() => this.handOver())
+      this.jobs.later(() => this.handOver())
       return null
     })
   }
@@ -116,7 +119,7 @@ export class ChildRun {
   }
 
   withdrawSteer(steerId: string, by: Actor): Promise<Refused | null> {
-    return this.enqueue(async () => {
+    return this.jobs.enqueue(async () => {
       const steer = this.child.steers.find((s) => s.id === steerId)
       const { talk } = this
       const conversation = steer?.state === 'sent' ? talk?.conversation : undefined
@@ -124,7 +127,7 @@ export class ChildRun {
       if (refused !== null) return refused
       if (conversation?.withdrawSteer !== undefined)
         await talk?.send(conversation.withdrawSteer(steerId), `withdraw-${steerId}`)
-      await this.append([{ type: 'steerWithdrawn', steerId, by }], true)
+      await this.record.append([{ type: 'steerWithdrawn', steerId, by }], true)
       return null
     })
   }
@@ -137,20 +140,20 @@ export class ChildRun {
   }
 
   stop(reason: string, by: Actor): Promise<Refused | null> {
-    return this.enqueue(async () => {
+    return this.jobs.enqueue(async () => {
       const refused = decideStop(this.child)
       if (refused !== null || this.child.phase === 'CANCEL_REQUESTED') return refused
-      await this.append([{ type: 'stopRequested', reason, by }], true, [
+      await this.record.append([{ type: 'stopRequested', reason, by }], true, [
         { kind: 'notice', level: 'info', text: `Stop requested${reason === '' ? '' : `: ${reason}`}.` },
       ])
-      if (isLive(this.child)) this.later(() => this.endAttempt('stop', reason))
-      else this.detached(() => this.surely(() => this.settle()))
+      if (isLive(this.child)) this.jobs.later(() => this.endAttempt('stop', reason))
+      else this.jobs.detached(() => this.jobs.surely(() => this.settle()))
       return null
     })
   }
 
   interrupt(reason: string, by: Actor): Promise<Refused | null> {
-    return this.enqueue(async () => {
+    return this.jobs.enqueue(async () => {
       const refused = decideInterrupt(this.child)
       if (refused !== null) return refused
       const attempt = currentAttempt(this.child)
@@ -165,24 +168,26 @@ export class ChildRun {
     message: string | undefined,
     capacity: () => Promise<Refused | null>,
   ): Promise<{ attempt: number; carried: readonly string[] } | Refused> {
-    return this.enqueue(async () => {
+    return this.jobs.enqueue(async () => {
       const refused = decideResume(this.child, message) ?? (await capacity())
       if (refused !== null) return refused
       const round = this.child.paused ? this.child.round : this.child.round + 1
       const plan = await this.plan('resume', round, message?.trim() ?? null)
-      this.detached(() => this.launch(plan))
+      this.jobs.detached(() => this.launch(plan))
       return { attempt: plan.attempt, carried: plan.carried }
     })
   }
 
   answer(requestId: string, answer: Answer, by: Actor, note?: string): Promise<Refused | null> {
-    return this.enqueue(async () => {
+    return this.jobs.enqueue(async () => {
       const refused = decideAnswer(this.child, requestId)
       if (refused !== null) return refused
-      await this.append([{ type: 'answered', requestId, answer, by, ...(note === undefined ? {} : { note }) }], true, [
-        { kind: 'answered', requestId, words: answerInWords(answer) },
-      ])
-      this.later(async () => {
+      await this.record.append(
+        [{ type: 'answered', requestId, answer, by, ...(note === undefined ? {} : { note }) }],
+        true,
+        [{ kind: 'answered', requestId, words: answerInWords(answer) }],
+      )
+      this.jobs.later(async () => {
         if (this.talk !== undefined) await this.attend(this.talk)
       })
       return null
@@ -191,9 +196,9 @@ export class ChildRun {
 
   /** Runs the checks again on an ended child. The verdict comes later. */
   verifyAgain(): Promise<Refused | null> {
-    return this.enqueue(async () => {
+    return this.jobs.enqueue(async () => {
       const refused = decideVerify(this.child)
-      if (refused === null) this.detached(() => this.surely(() => this.verify()))
+      if (refused === null) this.jobs.detached(() => this.jobs.surely(() => this.verify()))
       return refused
     })
   }
@@ -202,7 +207,7 @@ export class ChildRun {
   note(
     fact: Extract<Fact, { type: 'renamed' | 'flagged' | 'noted' | 'completionAcknowledged' | 'discarded' | 'applied' }>,
   ): Promise<void> {
-    return this.enqueue(() => this.append([fact], true))
+    return this.jobs.enqueue(() => this.record.append([fact], true))
   }
 
   // ── life ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -214,29 +219,29 @@ export class ChildRun {
 
   /** Accepted by mistake: nothing of it will start. */
   callOff(reason: string): Promise<void> {
-    return this.enqueue(() => this.append([{ type: 'stopRequested', reason, by: coxswain }], true)).catch(
-      () => undefined,
-    )
+    return this.jobs
+      .enqueue(() => this.record.append([{ type: 'stopRequested', reason, by: coxswain }], true))
+      .catch(() => undefined)
   }
 
   /** Removes the worktree, unless something would be lost or it runs. Nothing else of this child happens meanwhile. */
   discard(force: boolean, by: Actor): Promise<Refused | { readonly removed: boolean; readonly what: string }> {
-    return this.enqueue(async () => {
+    return this.jobs.enqueue(async () => {
       const { child } = this
       const refused = decideDiscard(child)
       if (refused !== null) return refused
       const outcome = await this.tools.discard(child, force)
       if (outcome.kind === 'problem') return { code: 'repository', message: outcome.message }
       if (child.worktree !== null && !child.discarded)
-        await this.append([{ type: 'discarded', what: outcome.what, by }], true)
+        await this.record.append([{ type: 'discarded', what: outcome.what, by }], true)
       return outcome
     })
   }
 
   /** Accepted, and started once there is room on this machine. */
   awaitSlot(): Promise<void> {
-    return this.enqueue(() =>
-      this.append([{ type: 'slotAwaited' }], true, [
+    return this.jobs.enqueue(() =>
+      this.record.append([{ type: 'slotAwaited' }], true, [
         { kind: 'notice', level: 'info', text: 'Waits until another child has ended.' },
       ]),
     )
@@ -246,16 +251,16 @@ export class ChildRun {
   start(): void {
     if (this.begun) return
     this.begun = true
-    this.detached(async () => {
+    this.jobs.detached(async () => {
       if (this.child.phase !== 'PENDING') return
       const placed = await this.tools.addWorktree(this.child)
       if (placed.kind === 'problem') {
-        await this.surely(() => this.enqueue(() => this.failStart(placed.message)))
+        await this.jobs.surely(() => this.jobs.enqueue(() => this.failStart(placed.message)))
         return
       }
       const { path, cwd, branch, base, notes } = placed
-      const plan = await this.enqueue(async () => {
-        await this.append([{ type: 'worktreeAdded', path, cwd, branch, base, notes: [...notes] }], true, [
+      const plan = await this.jobs.enqueue(async () => {
+        await this.record.append([{ type: 'worktreeAdded', path, cwd, branch, base, notes: [...notes] }], true, [
           { kind: 'notice', level: 'info', text: `Works in ${path} on branch ${branch}.` },
           ...notes.map((text) => ({ kind: 'notice', level: 'info', text }) as const),
         ])
@@ -274,7 +279,7 @@ export class ChildRun {
     const attempt = this.child.attempts.length + 1
     const sessionId = this.child.sessionId ?? newSessionId()
     const resume = continuesSession(this.child, attempt)
-    await this.append([{ type: 'launching', attempt, round, sessionId, resume, carried, message, reason }], true)
+    await this.record.append([{ type: 'launching', attempt, round, sessionId, resume, carried, message, reason }], true)
     if (currentAttempt(this.child)?.n !== attempt) throw new Error(`attempt ${attempt} does not fit`)
     return { attempt, carried, reason, message, sessionId, resume }
   }
@@ -283,14 +288,14 @@ export class ChildRun {
     const { folder } = this.paths.attempt(plan.attempt)
     try {
       const { conversation, launch, prompt } = await prepareAttempt(this.child, plan, this.tools)
-      if (!(await this.enqueue(() => this.stillWanted(plan, prompt))) || !this.tools.isOwner()) return
+      if (!(await this.jobs.enqueue(() => this.stillWanted(plan, prompt))) || !this.tools.isOwner()) return
       const link = await this.startedLink(folder, launch, conversation)
       if (link === undefined) {
         await this.recover()
         return
       }
-      await this.surely(() =>
-        this.enqueue(async () => {
+      await this.jobs.surely(() =>
+        this.jobs.enqueue(async () => {
           await this.recordLaunched(plan.attempt, link)
           if (this.talk !== undefined) return
           const talk = new Talk(plan.attempt, conversation, link, this.paths.attempt(plan.attempt))
@@ -304,7 +309,7 @@ export class ChildRun {
       const known = error instanceof LaunchError || error instanceof StartProblem
       if (!known) this.tools.log('error', 'launch failed', { childId: this.child.id, stack: stackOf(error) })
       const tail = (await stderrTail(folder).catch(() => [])).join('\n')
-      await this.surely(() => this.enqueue(() => this.failStart(messageOf(error), plan.attempt, tail)))
+      await this.jobs.surely(() => this.jobs.enqueue(() => this.failStart(messageOf(error), plan.attempt, tail)))
     }
   }
 
@@ -314,7 +319,7 @@ export class ChildRun {
       await this.failStart('it was called off before its process was started.', plan.attempt)
       return false
     }
-    await this.write([{ kind: 'turn', reason: plan.reason, prompt }])
+    await this.record.write([{ kind: 'turn', reason: plan.reason, prompt }])
     return true
   }
 
@@ -344,7 +349,7 @@ export class ChildRun {
   private async recordLaunched(n: number, ran: { keeper: ProcessIdentity; agent: ProcessIdentity }): Promise<void> {
     const attempt = currentAttempt(this.child)
     if (attempt?.n !== n || attempt.launchedAt !== null) return
-    await this.append([{ type: 'launched', attempt: n, keeper: ran.keeper, agent: ran.agent }], true)
+    await this.record.append([{ type: 'launched', attempt: n, keeper: ran.keeper, agent: ran.agent }], true)
     // The keeper outlives us, and with it the place it takes on this machine.
     await this.slot((slots) => slots.hold(this.child.id, ran.keeper))
   }
@@ -352,10 +357,11 @@ export class ChildRun {
   /** A wish to end that came while the process was being started or nobody followed it. */
   private endIfAsked(): void {
     const attempt = currentAttempt(this.child)
-    if (attempt?.calledOff === true) this.later(() => this.endAttempt('stop', this.child.stopRequest?.reason ?? ''))
+    if (attempt?.calledOff === true)
+      this.jobs.later(() => this.endAttempt('stop', this.child.stopRequest?.reason ?? ''))
     else if (attempt?.endRequest) {
       const { cause, reason } = attempt.endRequest
-      this.later(() => this.endAttempt(cause, reason))
+      this.jobs.later(() => this.endAttempt(cause, reason))
     }
   }
 
@@ -364,28 +370,30 @@ export class ChildRun {
     this.talk = talk
     const { link } = talk
     link.onTrouble = (detail) => {
-      this.detached(() => this.enqueue(() => this.tell('warning', `Its output cannot be written to disk: ${detail}.`)))
+      this.jobs.detached(() =>
+        this.jobs.enqueue(() => this.record.tell('warning', `Its output cannot be written to disk: ${detail}.`)),
+      )
     }
     link
-      .follow((lines) => this.enqueue(() => this.hearLines(talk, lines)))
+      .follow((lines) => this.jobs.enqueue(() => this.heard(talk, lines)))
       .catch((error: unknown) => this.lost(talk, error))
     link.ended.then(
-      (exit) => this.detached(() => this.onExit(talk, exit)),
+      (exit) => this.jobs.detached(() => this.onExit(talk, exit)),
       () => undefined,
     )
   }
 
   private lost(talk: Talk, error: unknown): void {
-    if (this.disposed || this.talk !== talk) return
+    if (this.jobs.isClosed || this.talk !== talk) return
     if (!(error instanceof LinkLostError)) {
       this.tools.log('error', 'following failed', { childId: this.child.id, stack: stackOf(error) })
       talk.link.detach()
       this.talk = undefined
-      this.afterMs(silentRetryMs, () => this.recover())
+      this.jobs.afterMs(silentRetryMs, () => this.recover())
       return
     }
     this.talk = undefined
-    if (error.loss === 'keeperLost') this.detached(() => this.recover())
+    if (error.loss === 'keeperLost') this.jobs.detached(() => this.recover())
   }
 
   /**
@@ -398,13 +406,14 @@ export class ChildRun {
       if (this.child.phase === 'PENDING' && !this.child.waitingForSlot) this.start()
       // No attempt was announced, so no process can exist: what was accepted is begun, not repeated.
       else if (this.child.phase === 'STARTING')
-        await this.launch(await this.enqueue(() => this.plan('first', this.child.round, null)))
+        await this.launch(await this.jobs.enqueue(() => this.plan('first', this.child.round, null)))
       return
     }
     if (attempt.ended !== null) {
-      if (this.child.verifying) this.detached(() => this.surely(() => this.verify()))
-      else if (this.child.retrying) await this.enqueue(() => this.parkRetry('Coxswain ended before it was asked again'))
-      else this.detached(() => this.surely(() => this.settle()))
+      if (this.child.verifying) this.jobs.detached(() => this.jobs.surely(() => this.verify()))
+      else if (this.child.retrying)
+        await this.jobs.enqueue(() => this.parkRetry('Coxswain ended before it was asked again'))
+      else this.jobs.detached(() => this.jobs.surely(() => this.settle()))
       return
     }
     await this.reattach(attempt)
@@ -419,21 +428,23 @@ export class ChildRun {
       case 'ended':
         if (found.exit.launchError !== undefined) {
           const { message } = found.exit.launchError
-          await this.enqueue(() => this.failStart(message, attempt.n))
+          await this.jobs.enqueue(() => this.failStart(message, attempt.n))
         } else {
           const conversation = await this.hearAll(attempt, found)
-          await this.surely(() => this.enqueue(() => this.recordExit(conversation, attempt.n, found.exit)))
+          await this.jobs.surely(() => this.jobs.enqueue(() => this.recordExit(conversation, attempt.n, found.exit)))
         }
         await found.acknowledge()
         return
       case 'vanished': {
         await this.hearAll(attempt, found)
         const detail = await found.endRest()
-        await this.surely(() => this.enqueue(() => this.ended([{ type: 'vanished', attempt: attempt.n, detail }])))
+        await this.jobs.surely(() =>
+          this.jobs.enqueue(() => this.ended([{ type: 'vanished', attempt: attempt.n, detail }])),
+        )
         return
       }
       case 'neverStarted':
-        await this.enqueue(() =>
+        await this.jobs.enqueue(() =>
           this.failStart(
             'Coxswain ended before the agent was started. Nothing ran; resume or start it again.',
             attempt.n,
@@ -441,12 +452,12 @@ export class ChildRun {
         )
         return
       case 'silent':
-        await this.enqueue(() => this.tell('warning', 'Its keeper runs but does not answer; trying again.'))
-        this.afterMs(silentRetryMs, () => this.reattach(attempt))
+        await this.jobs.enqueue(() => this.record.tell('warning', 'Its keeper runs but does not answer; trying again.'))
+        this.jobs.afterMs(silentRetryMs, () => this.reattach(attempt))
         return
       case 'foreign':
-        await this.enqueue(() =>
-          this.tell('warning', `Its keeper belongs to another window or version: ${found.words}`),
+        await this.jobs.enqueue(() =>
+          this.record.tell('warning', `Its keeper belongs to another window or version: ${found.words}`),
         )
         return
     }
@@ -457,9 +468,9 @@ export class ChildRun {
     const prompt = await readPrompt(paths.prompt)
     const conversation = await rejoin(this.child, attempt, prompt, this.tools)
     const past = await Past.of(paths.folder)
-    await this.enqueue(async () => {
+    await this.jobs.enqueue(async () => {
       await this.recordLaunched(attempt.n, link)
-      await this.tell('info', 'Attached again to the running agent.')
+      await this.record.tell('info', 'Attached again to the running agent.')
       const talk = new Talk(attempt.n, conversation, link, paths, past)
       this.take(talk)
       // The former supervisor may have gone before it had said anything; what was said is not said again.
@@ -475,33 +486,27 @@ export class ChildRun {
     const conversation = await rejoin(this.child, attempt, '', this.tools)
     const past = await Past.of(this.paths.attempt(attempt.n).folder)
     const { ran } = found
-    await this.surely(() =>
-      this.enqueue(async () => {
+    await this.jobs.surely(() =>
+      this.jobs.enqueue(async () => {
         if (ran !== undefined) await this.recordLaunched(attempt.n, ran)
-        await this.recordHandedOver(conversation, attempt.n, past)
+        await recordHandedOver(this.record, conversation, attempt.n, past, this.paths.attempt(attempt.n))
       }),
     )
     await found.readLines(async (lines) => {
-      await this.enqueue(() => this.hearRaw(conversation, attempt.n, lines, past))
+      await this.jobs.enqueue(() =>
+        hearLines(this.record, conversation, attempt.n, lines, past, () => this.tools.now()),
+      )
     })
     return conversation
   }
 
-  /** Steers that the former supervisor handed over and did not live to record. */
-  private async recordHandedOver(conversation: Conversation, attempt: number, past: Past): Promise<void> {
-    for (const { id, text, queuedAt, state } of this.child.steers) {
-      if (state !== 'queued' || conversation.steer === undefined) continue
-      const frames = conversation.steer.write({ id, text, queuedAt })
-      if (await past.holds(frames, `steer-${id}`, this.paths.attempt(attempt)))
-        await this.append([{ type: 'steerSent', steerId: id, attempt }], false)
-    }
-  }
-
   // ── what the agent says ─────────────────────────────────────────────────────────────────────────────────────────
 
-  private async hearLines(talk: Talk, lines: readonly RawLine[]): Promise<void> {
+  private async heard(talk: Talk, lines: readonly RawLine[]): Promise<void> {
     if (this.talk !== talk) return
-    const effects = await this.hearRaw(talk.conversation, talk.attempt, lines, talk.past)
+    const effects = await hearLines(this.record, talk.conversation, talk.attempt, lines, talk.past, () =>
+      this.tools.now(),
+    )
     for (const { frames, id } of effects.replies) await talk.send(frames, id)
     await this.handOver()
     await this.attend(talk)
@@ -509,51 +514,7 @@ export class ChildRun {
     if (effects.through === true) this.closeSoon(talk)
     else if (effects.through === false) talk.goesOn()
     if (effects.used) await this.watchBudget()
-    talk.link.acknowledge(this.transcript.cursor(talk.attempt))
-  }
-
-  /** Folds lines into facts and entries; what was told before an attach is not told again. */
-  private async hearRaw(
-    conversation: Conversation,
-    attempt: number,
-    lines: readonly RawLine[],
-    past: Past,
-  ): Promise<Effects> {
-    const effects: Effects = { replies: [], through: undefined, used: false }
-    const told = { ...this.transcript.cursor(attempt) }
-    const entries: NewEntry[] = []
-    const at = this.tools.now().toISOString()
-    for (const line of lines) {
-      past.before(line, conversation)
-      const cursor = { source: line.source, end: line.end }
-      const heard = this.hearLine(conversation, attempt, line)
-      const factsAreNew = line.end > this.child.cursor[line.source]
-      if (line.end > told[line.source]) for (const body of heard.entries) entries.push({ at, attempt, body, cursor })
-      if (factsAreNew && heard.facts.length > 0)
-        await this.appendFacts(
-          heard.facts.map((fact) => ({ ...fact, cursor }) as Fact),
-          heard.sync,
-        )
-      heard.replies.forEach((frames, i) =>
-        effects.replies.push({ frames, id: `reply-${line.source}-${line.end}-${i}` }),
-      )
-      if (heard.reported) effects.through = true
-      else if (heard.goesOn) effects.through = false
-      effects.used ||= heard.facts.some((fact) => fact.type === 'used')
-    }
-    if (entries.length > 0) await this.writeEntries(entries)
-    return effects
-  }
-
-  private hearLine(conversation: Conversation, attempt: number, line: RawLine): Heard {
-    switch (line.kind) {
-      case 'line':
-        return hear(this.child, attempt, conversation.read(line.source, line.text), line.source)
-      case 'overLong':
-        return notice(`A line of ${line.byteCount} bytes was skipped: ${plainLine(line.head, 80)}`)
-      case 'gap':
-        return notice(`${line.byteCount} bytes of its ${line.source} are missing from the record.`)
-    }
+    talk.link.acknowledge(this.record.cursor(talk.attempt))
   }
 
   /**
@@ -569,9 +530,9 @@ export class ChildRun {
       const { approvalTimeoutMs } = this.child.task.limits
       // A question is answered by rule when nobody is there; leave to act is only ever a person's to give, so it waits.
       if (request.ask.kind === 'question' && !this.tools.attended())
-        this.detached(() => this.answer(request.id, decideYourself, coxswain, 'nobody was attending'))
+        this.jobs.detached(() => this.answer(request.id, decideYourself, coxswain, 'nobody was attending'))
       else if (approvalTimeoutMs !== null)
-        this.afterMs(approvalTimeoutMs, async () => {
+        this.jobs.afterMs(approvalTimeoutMs, async () => {
           const message = 'Nobody answered in time.'
           await this.answer(request.id, { kind: 'deny', message }, coxswain, 'timed out')
         })
@@ -587,10 +548,10 @@ export class ChildRun {
     if (talk === undefined) return
     for (let next = talk.nextSteer(this.child); next !== undefined; next = talk.nextSteer(this.child)) {
       if (!(await talk.send(next.frames, `steer-${next.id}`))) {
-        this.afterMs(silentRetryMs, () => this.enqueue(() => this.handOver()))
+        this.jobs.afterMs(silentRetryMs, () => this.jobs.enqueue(() => this.handOver()))
         return
       }
-      await this.append([{ type: 'steerSent', steerId: next.id, attempt: talk.attempt }], false, [
+      await this.record.append([{ type: 'steerSent', steerId: next.id, attempt: talk.attempt }], false, [
         { kind: 'receipt', steerId: next.id, state: 'sent' },
       ])
     }
@@ -601,16 +562,16 @@ export class ChildRun {
    * reports again after it; if it never does, the idle grace ends it.
    */
   private closeSoon(talk: Talk): void {
-    this.later(async () => {
+    this.jobs.later(async () => {
       const attempt = currentAttempt(this.child)
       if (this.talk !== talk || attempt === undefined || attempt.ended !== null || attempt.endRequest !== null) return
       const waiting = this.child.steers.some((steer) => steer.state === 'queued' || steer.state === 'sent')
       const closes = talk.conversation.afterResult === 'close input'
       const mayGoOn = closes && waiting
-      if (!mayGoOn && !attempt.closing) await this.append([{ type: 'closing', attempt: attempt.n }], false)
+      if (!mayGoOn && !attempt.closing) await this.record.append([{ type: 'closing', attempt: attempt.n }], false)
       if (closes && !waiting) await talk.link.closeInput()
       const reports = talk.reported()
-      this.afterMs(mayGoOn ? idleGraceMs : exitGraceMs, async () => {
+      this.jobs.afterMs(mayGoOn ? idleGraceMs : exitGraceMs, async () => {
         if (this.talk === talk && talk.isThrough(reports))
           await talk.link.requestEnd({ kind: 'finished', reason: 'it had reported and did not exit' })
       })
@@ -641,10 +602,10 @@ export class ChildRun {
   ): Promise<void> {
     const text =
       cause === 'interrupt' ? `Pause requested${reason === '' ? '' : `: ${reason}`}.` : `Interrupted: ${reason}.`
-    await this.append([{ type: 'interruptRequested', attempt: attempt.n, cause, reason, by }], true, [
+    await this.record.append([{ type: 'interruptRequested', attempt: attempt.n, cause, reason, by }], true, [
       { kind: 'notice', level: 'info', text },
     ])
-    this.later(() => this.endAttempt(cause, reason))
+    this.jobs.later(() => this.endAttempt(cause, reason))
   }
 
   private async endAttempt(cause: EndCause, reason: string): Promise<void> {
@@ -656,7 +617,7 @@ export class ChildRun {
     // No longer the run's: whoever disposes of it once the end is on record must not cut the keeper's acknowledgement.
     this.talk = undefined
     try {
-      await this.surely(() => this.enqueue(() => this.recordExit(talk.conversation, talk.attempt, exit)))
+      await this.jobs.surely(() => this.jobs.enqueue(() => this.recordExit(talk.conversation, talk.attempt, exit)))
       await talk.link.acknowledgeExit()
     } finally {
       talk.link.detach()
@@ -697,7 +658,7 @@ export class ChildRun {
       },
       ...(tail === '' ? {} : { stderrTail: tail }),
     })
-    await this.write(last.entries)
+    await this.record.write(last.entries)
     await this.ended(facts, exitInWords(exit))
   }
 
@@ -705,11 +666,10 @@ export class ChildRun {
   private async ended(facts: readonly Fact[], words?: string): Promise<void> {
     if (currentAttempt(this.child)?.ended !== null) return
     const before = this.child.steers
-    await this.append(facts, true)
-    for (const timer of this.timers) clearTimeout(timer)
-    this.timers.clear()
+    await this.record.append(facts, true)
+    this.jobs.clearTimers()
     const fates = this.child.steers.filter((steer, i) => before[i]?.state !== steer.state)
-    await this.write([
+    await this.record.write([
       ...fates.flatMap((steer) =>
         steer.state === 'missed' || steer.state === 'withdrawn'
           ? [{ kind: 'receipt', steerId: steer.id, state: steer.state } as const]
@@ -722,14 +682,14 @@ export class ChildRun {
     ])
     if (this.child.verifying) {
       await this.slot((slots) => slots.hold(this.child.id, this.tools.me))
-      this.detached(() => this.surely(() => this.verify()))
+      this.jobs.detached(() => this.jobs.surely(() => this.verify()))
     } else {
-      this.detached(() => this.surely(() => this.settle()))
+      this.jobs.detached(() => this.jobs.surely(() => this.settle()))
     }
   }
 
   private async failStart(reason: string, attempt?: number, diagnostic = ''): Promise<void> {
-    await this.append(
+    await this.record.append(
       [
         {
           type: 'startFailed',
@@ -741,38 +701,40 @@ export class ChildRun {
       true,
       [{ kind: 'notice', level: 'error', text: `It did not start: ${reason}` }],
     )
-    if (this.child.verifying) this.detached(() => this.surely(() => this.verify()))
-    else this.detached(() => this.surely(() => this.settle()))
+    if (this.child.verifying) this.jobs.detached(() => this.jobs.surely(() => this.verify()))
+    else this.jobs.detached(() => this.jobs.surely(() => this.settle()))
   }
 
   private async verify(): Promise<void> {
     const { child } = this
     const outcome = await this.tools.verify(child)
-    await this.enqueue(async () => {
+    await this.jobs.enqueue(async () => {
       const { verdict, retryMessage } = outcome
       // A new attempt has begun meanwhile: this verdict is about work that is being changed.
       if (isLive(this.child) && !this.child.verifying) return
       const again = !this.child.verifying
-      await this.append([{ type: 'verified', verdict }], true, [{ kind: 'verdict', words: describeVerdict(verdict) }])
+      await this.record.append([{ type: 'verified', verdict }], true, [
+        { kind: 'verdict', words: describeVerdict(verdict) },
+      ])
       if (again) {
         this.events.changed(this.child.id)
       } else if (this.child.retrying && crashLoop(this.child)) {
         await this.parkRetry('it ended at once five times within ten seconds')
       } else if (this.child.retrying) {
         const plan = await this.plan('retry', this.child.round, retryMessage)
-        this.detached(() => this.launch(plan))
+        this.jobs.detached(() => this.launch(plan))
       } else {
-        this.detached(() => this.surely(() => this.settle()))
+        this.jobs.detached(() => this.jobs.surely(() => this.settle()))
       }
     })
   }
 
   /** Nothing is asked again by itself: the round settles with the verdict it has, and a person goes on. */
   private async parkRetry(reason: string): Promise<void> {
-    await this.append([{ type: 'parked', reason }], true, [
+    await this.record.append([{ type: 'parked', reason }], true, [
       { kind: 'notice', level: 'warning', text: `Not asked again: ${reason}. Resume it to go on.` },
     ])
-    this.detached(() => this.surely(() => this.settle()))
+    this.jobs.detached(() => this.jobs.surely(() => this.settle()))
   }
 
   /** The round has settled, or the child is paused: its result is written once and told. */
@@ -787,64 +749,17 @@ export class ChildRun {
       const path = this.paths.result(child.round)
       makeFolder(dirname(path))
       await createWhole(path, `${JSON.stringify(result)}\n`)
-      await this.enqueue(() =>
-        this.append([{ type: 'completionSent', completionId: `${child.id}.${child.round}`, round: child.round }], true),
+      await this.jobs.enqueue(() =>
+        this.record.append(
+          [{ type: 'completionSent', completionId: `${child.id}.${child.round}`, round: child.round }],
+          true,
+        ),
       )
     }
     this.events.settled(child.id)
   }
 
   // ── the queue ───────────────────────────────────────────────────────────────────────────────────────────────────
-
-  private enqueue<T>(job: () => Promise<T>): Promise<T> {
-    const done = this.queue.then(() => {
-      if (this.disposed) throw new DisposedError()
-      return job()
-    })
-    this.queue = done.catch(() => undefined)
-    return done
-  }
-
-  /**
-   * A job that must come about although the disk may be full at the moment: what the outside world did cannot be refused.
-   * Tried again until it succeeds or the run is let go.
-   */
-  private async surely(job: () => Promise<unknown>): Promise<void> {
-    for (let told = false; !this.disposed;) {
-      try {
-        await job()
-        return
-      } catch (error) {
-        if (error instanceof DisposedError) throw error
-        if (!told)
-          this.tools.log('error', 'not written; trying again', { childId: this.child.id, stack: stackOf(error) })
-        told = true
-        await new Promise((resolve) => setTimeout(resolve, writeRetryMs))
-      }
-    }
-  }
-
-  /** An action that follows from what was appended; it waits its turn. */
-  private later(job: () => Promise<unknown>): void {
-    this.detached(() => this.enqueue(job))
-  }
-
-  /** Work whose failure has no other owner: it is a bug unless we are going. */
-  private detached(job: () => Promise<unknown>): void {
-    job().catch((error: unknown) => {
-      if (error instanceof DisposedError || this.disposed) return
-      this.tools.log('error', 'a child run failed', { childId: this.child.id, stack: stackOf(error) })
-    })
-  }
-
-  private afterMs(ms: number, job: () => Promise<unknown>): void {
-    const timer = setTimeout(() => {
-      this.timers.delete(timer)
-      this.detached(job)
-    }, ms)
-    timer.unref()
-    this.timers.add(timer)
-  }
 
   /** A place on this machine is bookkeeping: it never stands in the way of a child. */
   private async slot(change: (slots: Tools['slots']) => Promise<void>): Promise<void> {
@@ -856,82 +771,25 @@ export class ChildRun {
   }
 
   private grant(decide: () => Refused | null, facts: () => Fact[]): Promise<Refused | null> {
-    return this.enqueue(async () => {
+    return this.jobs.enqueue(async () => {
       const refused = decide()
-      if (refused === null) await this.append(facts(), true)
+      if (refused === null) await this.record.append(facts(), true)
       return refused
     })
   }
 
-  private async append(facts: readonly Fact[], sync: boolean, entries: readonly EntryBody[] = []): Promise<void> {
-    await this.appendFacts(facts, sync)
-    await this.write(entries)
-  }
-
-  private async appendFacts(facts: readonly Fact[], sync: boolean): Promise<void> {
-    if (!this.tools.isOwner()) {
-      this.dispose()
-      throw new DisposedError()
-    }
-    await this.log.append(facts, sync)
-    // Taken over while it was being written: the line may lie behind the new owner's fence, so nobody is told of it.
-    if (!this.tools.isOwner()) {
-      this.dispose()
-      throw new DisposedError()
-    }
-    this.events.changed(this.child.id)
-  }
-
-  private async write(bodies: readonly EntryBody[]): Promise<void> {
-    if (bodies.length === 0) return
-    const at = this.tools.now().toISOString()
-    const attempt = currentAttempt(this.child)?.n ?? 0
-    await this.writeEntries(bodies.map((body) => ({ at, attempt, body })))
-  }
-
-  private async writeEntries(entries: readonly NewEntry[]): Promise<void> {
-    await this.transcript.append(entries)
-    for (const entry of entries) {
-      const activity = activityOf(entry.body)
-      if (activity === undefined) continue
-      this.activity = activity
-      this.activityAt = entry.at
-    }
-    this.events.changed(this.child.id)
-  }
-
-  private async tell(level: 'info' | 'warning', text: string): Promise<void> {
-    await this.write([{ kind: 'notice', level, text }])
-  }
-
   /** Lets go of everything; agents and keepers go on. Synchronous and harmless twice. */
   dispose(): void {
-    if (this.disposed) return
-    this.disposed = true
-    for (const timer of this.timers) clearTimeout(timer)
-    this.timers.clear()
+    this.jobs.close()
     this.talk?.link.detach()
     this.talk = undefined
   }
 
   /** After `dispose`: everything that was under way has been written. */
   async closed(): Promise<void> {
-    await this.queue
-    await this.log.close()
-    await this.transcript.close()
+    await this.jobs.idle()
+    await this.record.close()
   }
-}
-
-interface Effects {
-  readonly replies: { frames: readonly Outgoing[]; id: string }[]
-  /** Its last word: a report (true), or something after it (false). Undefined: neither. */
-  through: boolean | undefined
-  used: boolean
-}
-
-/** What was still waiting when the run was let go. */
-export class DisposedError extends Error {
-  override readonly name = 'DisposedError'
 }
 
 const newSessionId = (): string => randomUUID()
@@ -945,4 +803,3 @@ const decideYourself: Answer = {
 const readPrompt = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '')
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-const stackOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))

@@ -25,7 +25,7 @@ import { ChildLog } from '../record/childLog'
 import { makeFolder } from '../record/paths'
 import type { HeldSlot } from '../record/slots'
 import { TranscriptFile } from '../record/transcriptFile'
-import { ChildRun, DisposedError } from './childRun'
+import { ChildRun } from './childRun'
 import {
   isRefusal,
   type CommandAnswer,
@@ -38,6 +38,7 @@ import {
   type SpawnRequest,
   type TaskRequest,
 } from './commands'
+import { DisposedError } from './jobs'
 import { listAnswer, type ListAnswer } from './payloads'
 import type { Problem, Tools } from './tools'
 
@@ -447,7 +448,7 @@ export class Supervisor {
         textLogHeader({ id: childId, title, goal: task.goal, agent: task.recipe.label }, child.acceptedAt),
       )
     }
-    return new ChildRun(log, transcript, tools, {
+    return new ChildRun(childId, log, transcript, tools, {
       changed: (id) => this.bell.ring(id),
       settled: (id) => {
         this.recordCompletion(id)

@@ -1,0 +1,85 @@
+// What is written of one child: facts to its log, entries to its transcript, and the last thing it did. Writes only for
+// the owner of the store; whoever was fenced off learns it here, before anybody is told of a line that may not count.
+import { currentAttempt, type Child } from '../core/child'
+import type { Fact } from '../core/events'
+import { activityOf, type EntryBody } from '../core/transcript'
+import type { ChildLog } from '../record/childLog'
+import type { NewEntry, TranscriptFile } from '../record/transcriptFile'
+import { DisposedError } from './jobs'
+import type { Tools } from './tools'
+
+export interface ChildRecordEvents {
+  /** The fold, the activity or the transcript changed. */
+  changed(): void
+  /** Another owner has taken the store. */
+  fenced(): void
+}
+
+export class ChildRecord {
+  activity: string | null = null
+  activityAt: string | null = null
+
+  constructor(
+    private readonly log: ChildLog,
+    private readonly transcript: TranscriptFile,
+    private readonly tools: Pick<Tools, 'isOwner' | 'now'>,
+    private readonly events: ChildRecordEvents,
+  ) {}
+
+  get child(): Child {
+    const { child } = this.log
+    if (child === undefined) throw new Error('a record without an accepted child')
+    return child
+  }
+
+  /** Farthest place of the raw output whose words are in the transcript, per source. */
+  cursor(attempt: number): ReturnType<TranscriptFile['cursor']> {
+    return this.transcript.cursor(attempt)
+  }
+
+  async append(facts: readonly Fact[], sync: boolean, entries: readonly EntryBody[] = []): Promise<void> {
+    await this.appendFacts(facts, sync)
+    await this.write(entries)
+  }
+
+  async appendFacts(facts: readonly Fact[], sync: boolean): Promise<void> {
+    this.mustOwn()
+    await this.log.append(facts, sync)
+    // Taken over while it was being written: the line may lie behind the new owner's fence, so nobody is told of it.
+    this.mustOwn()
+    this.events.changed()
+  }
+
+  private mustOwn(): void {
+    if (this.tools.isOwner()) return
+    this.events.fenced()
+    throw new DisposedError()
+  }
+
+  async write(bodies: readonly EntryBody[]): Promise<void> {
+    if (bodies.length === 0) return
+    const at = this.tools.now().toISOString()
+    const attempt = currentAttempt(this.child)?.n ?? 0
+    await this.writeEntries(bodies.map((body) => ({ at, attempt, body })))
+  }
+
+  async writeEntries(entries: readonly NewEntry[]): Promise<void> {
+    await this.transcript.append(entries)
+    for (const entry of entries) {
+      const activity = activityOf(entry.body)
+      if (activity === undefined) continue
+      this.activity = activity
+      this.activityAt = entry.at
+    }
+    this.events.changed()
+  }
+
+  async tell(level: 'info' | 'warning', text: string): Promise<void> {
+    await this.write([{ kind: 'notice', level, text }])
+  }
+
+  async close(): Promise<void> {
+    await this.log.close()
+    await this.transcript.close()
+  }
+}

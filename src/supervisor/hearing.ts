@@ -1,0 +1,81 @@
+// An agent's lines become facts and entries, each exactly once: a new owner hears the past again through a fresh adapter
+// and tells only what lies beyond what was told before. What follows from what was heard is decided by the child's run.
+import type { Conversation } from '../agents/agent'
+import type { Fact } from '../core/events'
+import { hear, type Heard } from '../core/hear'
+import { plainLine } from '../core/plainText'
+import type { Outgoing } from '../core/signals'
+import type { RawLine } from '../process/lines'
+import type { AttemptPaths } from '../record/paths'
+import type { NewEntry } from '../record/transcriptFile'
+import type { Past } from './attempt'
+import { notice } from './attemptWords'
+import type { ChildRecord } from './childRecord'
+
+/** What is to be done about what was heard. */
+export interface Effects {
+  readonly replies: { frames: readonly Outgoing[]; id: string }[]
+  /** Its last word: a report (true), or something after it (false). Undefined: neither. */
+  through: boolean | undefined
+  used: boolean
+}
+
+/** Tells what is new in `lines`; `past` holds what the agent had been told between them. */
+export async function hearLines(
+  record: ChildRecord,
+  conversation: Conversation,
+  attempt: number,
+  lines: readonly RawLine[],
+  past: Past,
+  now: () => Date,
+): Promise<Effects> {
+  const effects: Effects = { replies: [], through: undefined, used: false }
+  const told = { ...record.cursor(attempt) }
+  const entries: NewEntry[] = []
+  const at = now().toISOString()
+  for (const line of lines) {
+    past.before(line, conversation)
+    const cursor = { source: line.source, end: line.end }
+    const heard = hearLine(record, conversation, attempt, line)
+    const factsAreNew = line.end > record.child.cursor[line.source]
+    if (line.end > told[line.source]) for (const body of heard.entries) entries.push({ at, attempt, body, cursor })
+    if (factsAreNew && heard.facts.length > 0)
+      await record.appendFacts(
+        heard.facts.map((fact) => ({ ...fact, cursor }) as Fact),
+        heard.sync,
+      )
+    heard.replies.forEach((frames, i) => effects.replies.push({ frames, id: `reply-${line.source}-${line.end}-${i}` }))
+    if (heard.reported) effects.through = true
+    else if (heard.goesOn) effects.through = false
+    effects.used ||= heard.facts.some((fact) => fact.type === 'used')
+  }
+  if (entries.length > 0) await record.writeEntries(entries)
+  return effects
+}
+
+function hearLine(record: ChildRecord, conversation: Conversation, attempt: number, line: RawLine): Heard {
+  switch (line.kind) {
+    case 'line':
+      return hear(record.child, attempt, conversation.read(line.source, line.text), line.source)
+    case 'overLong':
+      return notice(`A line of ${line.byteCount} bytes was skipped: ${plainLine(line.head, 80)}`)
+    case 'gap':
+      return notice(`${line.byteCount} bytes of its ${line.source} are missing from the record.`)
+  }
+}
+
+/** Steers that the former supervisor handed over and did not live to record. */
+export async function recordHandedOver(
+  record: ChildRecord,
+  conversation: Conversation,
+  attempt: number,
+  past: Past,
+  paths: AttemptPaths,
+): Promise<void> {
+  for (const { id, text, queuedAt, state } of record.child.steers) {
+    if (state !== 'queued' || conversation.steer === undefined) continue
+    const frames = conversation.steer.write({ id, text, queuedAt })
+    if (await past.holds(frames, `steer-${id}`, paths))
+      await record.append([{ type: 'steerSent', steerId: id, attempt }], false)
+  }
+}
