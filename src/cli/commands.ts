@@ -1,14 +1,14 @@
 // The commands that look, and those that wish something of one child. Looking reads files only.
-import { readFile } from 'node:fs/promises'
 import { acceptance, isLive, type Child } from '../core/child'
 import type { TranscriptEntry } from '../core/transcript'
 import { textLogLine } from '../core/textLog'
 import { status } from '../git/review'
 import type { Coxswain } from '../supervisor/openCoxswain'
 import { listAnswer, showAnswer } from '../supervisor/payloads'
-import type { ChildResult } from '../supervisor/results'
+import { readResult, type ChildResult } from '../supervisor/results'
 import { knownWorktree } from '../supervisor/verifyChild'
 import type { ChildView } from '../supervisor/view'
+import { isOver, until } from '../supervisor/waiting'
 import type { Invocation } from './invocation'
 import { granted, textOf, UsageError, word } from './output'
 import { unknownChild } from '../core/decide'
@@ -121,7 +121,7 @@ export async function result({ open, out, words, flags }: Invocation): Promise<n
     const round = flags.round === undefined ? child.round : Number(flags.round)
     if (flags.round !== undefined && (!Number.isInteger(round) || round < 1))
       throw new UsageError('invalid', `--round takes a whole number from 1, not "${flags.round}".`)
-    const found = isLive(child) ? undefined : await readResult(coxswain, id, round)
+    const found = isLive(child) ? undefined : await readResult(coxswain.paths, id, round)
     if (found === undefined) {
       const answer = { ready: false, phase: child.phase }
       out.print(answer, `No result yet: "${child.title}" is ${child.phase}.`)
@@ -130,12 +130,6 @@ export async function result({ open, out, words, flags }: Invocation): Promise<n
     out.print(found, resultText(found))
     return 0
   })
-}
-
-/** A round's result; undefined until it is there. */
-export async function readResult({ paths }: Coxswain, id: string, round: number): Promise<ChildResult | undefined> {
-  const text = await readFile(paths.child(id).result(round), 'utf8').catch(() => undefined)
-  return text === undefined ? undefined : (JSON.parse(text) as ChildResult)
 }
 
 export function resultText(found: ChildResult): string {
@@ -274,35 +268,4 @@ export function viewed(coxswain: Coxswain, id: string): ChildView {
   const found = visible(coxswain).find(({ child }) => child.id === id)
   if (found === undefined) throw new UsageError(unknownChild.code, unknownChild.message)
   return found
-}
-
-/** Over for whoever waits: settled with its result on disk, or paused. */
-export function isOver(child: Child | undefined): boolean {
-  if (child === undefined || isLive(child)) return false
-  return child.paused || child.completions.some((done) => done.round === child.round)
-}
-
-/** Asks again whenever something changed; resolves once `done` says so. */
-export async function until({ view }: Coxswain, done: () => Promise<boolean>, signal?: AbortSignal): Promise<void> {
-  let wake: () => void = () => undefined
-  let changed = true
-  const listening = view.onDidChange(() => {
-    changed = true
-    wake()
-  })
-  const aborted = (): void => wake()
-  signal?.addEventListener('abort', aborted)
-  // Watching needs no process of its own to stay; this keeps ours until the answer is there.
-  const stay = setInterval(() => undefined, 60_000)
-  try {
-    for (;;) {
-      changed = false
-      if (signal?.aborted === true || (await done())) return
-      if (!(changed as boolean)) await new Promise<void>((resolve) => (wake = resolve))
-    }
-  } finally {
-    clearInterval(stay)
-    signal?.removeEventListener('abort', aborted)
-    listening.dispose()
-  }
 }

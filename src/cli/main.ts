@@ -5,7 +5,6 @@ import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openCoxswain, type Coxswain, type CoxswainOptions } from '../supervisor/openCoxswain'
 import { readSettings, type Settings } from '../supervisor/settings'
-import type { Caller } from '../core/ownership'
 import { flagOptions, type Flags, type Invocation } from './invocation'
 import { UsageError, type Output } from './output'
 import { agents, act, list, result, resume, show, steer, transcript } from './commands'
@@ -148,7 +147,7 @@ async function open(
     folder: resolve(flags.repo ?? ''),
     ...(flags.store === undefined ? {} : { store: resolve(flags.store) }),
     role,
-    caller: callerOf(process.env),
+    caller: { kind: 'person' },
     settings: () => settings,
     // Bundled: this file is dist/cli.js.
     dist: __dirname,
@@ -162,12 +161,6 @@ async function open(
   })
   if ('commands' in opened) return opened
   throw new UsageError('repository', opened.message)
-}
-
-/** A child that calls coxswain acts as that child, never as the person. */
-function callerOf(environment: NodeJS.ProcessEnv): Caller {
-  const child = environment['COXSWAIN_CHILD_ID']
-  return child === undefined || child === '' ? { kind: 'person' } : { kind: 'parent', session: `child:${child}`, child }
 }
 
 function settingsOf(flags: Flags): Settings {

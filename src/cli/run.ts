@@ -5,9 +5,10 @@ import { parse as parseYaml } from 'yaml'
 import { isLive, type Child } from '../core/child'
 import { taskRequestSchema, invalidRequest, type SpawnRequest } from '../supervisor/commands'
 import type { Coxswain } from '../supervisor/openCoxswain'
-import type { ChildResult } from '../supervisor/results'
+import { readResult, type ChildResult } from '../supervisor/results'
+import { isOver, until } from '../supervisor/waiting'
 import { z } from 'zod'
-import { isOver, readResult, resultText, until, withStore } from './commands'
+import { resultText, withStore } from './commands'
 import type { Invocation } from './invocation'
 import { granted, UsageError } from './output'
 
@@ -122,7 +123,7 @@ async function join(coxswain: Coxswain, request: SpawnRequest, { out }: Invocati
 
 async function completion(coxswain: Coxswain, id: string): Promise<{ entry: ChildResult | object; text: string }> {
   const child = coxswain.view.get(id)?.child
-  const entry = child === undefined ? undefined : await readResult(coxswain, id, child.round)
+  const entry = child === undefined ? undefined : await readResult(coxswain.paths, id, child.round)
   if (entry !== undefined) return { entry, text: resultText(entry) }
   const words = `${child?.title ?? id} is paused. Go on with: coxswain resume ${id}`
   return {
@@ -149,7 +150,7 @@ function happenings(child: Child): [key: string, event: string][] {
 }
 
 /** Children of others that this process owned meanwhile get an owner that stays. */
-async function leaveOthers(coxswain: Coxswain): Promise<void> {
+export async function leaveOthers(coxswain: Coxswain): Promise<void> {
   if (!coxswain.isOwner() || !coxswain.inUse()) return
   // A process that is just being started is waited for: its start would otherwise count as failed.
   await until(coxswain, async () => !coxswain.view.list().some(({ child }) => isStarting(child)))

@@ -27,6 +27,7 @@ import { Slots } from '../record/slots'
 import { bePresent, isAnyonePresent } from '../record/presence'
 import { dataFolder, defaultStore, makeFolder, storePaths, type StorePaths } from '../record/paths'
 import { findAgents, recipeOf, type AgentInfo } from './agentsFound'
+import { childBehind } from './childBehind'
 import { commandNames, type CommandAnswer, type CommandName, type Commands, type Refusal } from './commands'
 import { followStore, type FollowedStore } from './followStore'
 import { askOwner, serveCommands, type OwnerServer } from './ownerSocket'
@@ -56,6 +57,7 @@ export interface CoxswainOptions {
    * that leaves the background supervisor behind instead.
    */
   readonly role: OwnerRecord['role'] | 'command'
+  /** Who this process works for; a process that a child started works for that child, whatever is said here. */
   readonly caller: Caller
   readonly settings: () => Settings
   /** The folder with the built keeper, demo agent and command line. */
@@ -75,8 +77,11 @@ export interface Coxswain {
   readonly repository: Repository
   readonly paths: StorePaths
   readonly view: StoreView
+  /** Those of `caller`. */
   readonly commands: Commands
   readonly caller: Caller
+  /** For a process that speaks for several: its person and a chat, say. */
+  commandsFor(caller: Caller): Commands
   readonly git: Git
   agents(): Promise<readonly AgentInfo[]>
   isOwner(): boolean
@@ -126,7 +131,17 @@ export async function openCoxswain(options: CoxswainOptions): Promise<Coxswain |
   ])
     makeFolder(folder)
   const view = await followStore(paths)
-  return new OpenStore(options, repository, paths, view)
+  return new OpenStore({ ...options, caller: callerOf(options, view) }, repository, paths, view)
+}
+
+/** A child that calls Coxswain acts as that child, never as the person. */
+function callerOf({ role, caller, environment }: CoxswainOptions, view: StoreView): Caller {
+  if (role === 'window' || role === 'background') return caller
+  const child = childBehind(
+    view.list().map((each) => each.child),
+    environment,
+  )
+  return child === undefined ? caller : { kind: 'parent', session: `child:${child}`, child }
 }
 
 /** True when this repository's store holds children. Reads a folder or two; starts git once. */
@@ -162,11 +177,15 @@ class OpenStore implements Coxswain {
     this.caller = options.caller
     const me = options.role === 'window' ? identityOf(process.pid) : undefined
     if (me !== undefined) this.presence = bePresent(paths.present, me)
-    const route = (name: CommandName) => (request: unknown) => this.route(name, request)
-    this.commands = Object.fromEntries(commandNames.map((name) => [name, route(name)])) as unknown as Commands
+    this.commands = this.commandsFor(options.caller)
     const failed = (error: unknown): void => options.log('error', 'the heart missed a beat', { error: String(error) })
     this.heart = setInterval(() => void this.beat().catch(failed), beatMs)
     this.heart.unref()
+  }
+
+  commandsFor(caller: Caller): Commands {
+    const route = (name: CommandName) => (request: unknown) => this.route(caller, name, request)
+    return Object.fromEntries(commandNames.map((name) => [name, route(name)])) as unknown as Commands
   }
 
   isOwner(): boolean {
@@ -198,13 +217,12 @@ class OpenStore implements Coxswain {
 
   // ── commands ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  private async route(name: CommandName, wanted: unknown): Promise<CommandAnswer> {
+  private async route(caller: Caller, name: CommandName, wanted: unknown): Promise<CommandAnswer> {
     // Told twice because an answer was lost, it must still be one: the sender gives it its name.
     const request = named(name, wanted)
     for (let since = performance.now(); performance.now() - since < reachMs; await pause(50)) {
       if (this.disposed) return unavailable('This window is closing.')
-      if (this.supervisor !== undefined)
-        return await call(this.supervisor.commandsFor(this.options.caller), name, request)
+      if (this.supervisor !== undefined) return await call(this.supervisor.commandsFor(caller), name, request)
       const owner = await readOwner(this.paths.owner)
       if (owner === undefined || !isRunning(owner.process)) {
         const problem = await this.bringOwner()
@@ -212,7 +230,7 @@ class OpenStore implements Coxswain {
         continue
       }
       const { agents } = this.options.settings()
-      const asked = await askOwner(owner, this.options.caller, name, request, {
+      const asked = await askOwner(owner, caller, name, request, {
         agents,
         patienceMs: name === 'spawn' ? spawnPatienceMs : patienceMs,
       })
@@ -367,7 +385,8 @@ class OpenStore implements Coxswain {
       this.letGo()
       return
     }
-    if (this.options.role === 'window') await this.takeUpLive()
+    // A parent agent waits for completions, and only an owner writes them.
+    if (this.options.role === 'window' || this.options.role === 'mcp') await this.takeUpLive()
   }
 
   async takeUpLive(): Promise<void> {

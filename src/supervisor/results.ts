@@ -1,9 +1,11 @@
 // The result of a round: the same object each time it is asked for, bounded, with a hash that depends on the outcome only.
 import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { canonicalJson } from '../core/canonicalJson'
 import { currentAttempt, totalUsage, type Child } from '../core/child'
 import type { Verdict } from '../core/events'
 import { cutText } from '../core/plainText'
+import type { StorePaths } from '../record/paths'
 import type { WorktreeState } from './tools'
 
 /** As `result --json` and a completion show it. */
@@ -108,6 +110,12 @@ export function resultOf(child: Child, state: WorktreeState | null, treeHash: st
     result_hash: createHash('sha256').update(canonicalJson(outcome)).digest('hex'),
     transcript: child.liveTranscript,
   }
+}
+
+/** A round's result; undefined until it is there. */
+export async function readResult(paths: StorePaths, id: string, round: number): Promise<ChildResult | undefined> {
+  const text = await readFile(paths.child(id).result(round), 'utf8').catch(() => undefined)
+  return text === undefined ? undefined : (JSON.parse(text) as ChildResult)
 }
 
 /** Why it did not succeed, for people; null when there is nothing to say. */
