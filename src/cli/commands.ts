@@ -35,7 +35,7 @@ export async function list({ open, out }: Invocation): Promise<number> {
     const answer = alone ? { ...listed, note: unattendedNote } : listed
     const rows = answer.subagents.map(
       (row) =>
-        `${row.subagent_id}  ${row.phase.padEnd(9)} ${String(Math.round(row.running_seconds)).padStart(5)} s  ${row.accepting_steer ? 'accepting steer' : '               '}  ${row.title}${row.last_activity === null ? '' : `  —  ${row.last_activity}`}`,
+        `${row.subagent_id}  ${row.phase.padEnd(9)} ${String(Math.round(row.running_seconds)).padStart(5)} s  ${(row.condition ?? (row.accepting_steer ? 'accepting steer' : '')).padEnd(15)}  ${row.title}${row.last_activity === null ? '' : `  —  ${row.last_activity}`}`,
     )
     const people = rows.length === 0 ? 'No live children.' : [...rows, ...(alone ? [unattendedNote] : [])].join('\n')
     out.print(answer, people)
@@ -121,6 +121,8 @@ export async function result({ open, out, words, flags }: Invocation): Promise<n
     const round = flags.round === undefined ? child.round : Number(flags.round)
     if (flags.round !== undefined && (!Number.isInteger(round) || round < 1))
       throw new UsageError('invalid', `--round takes a whole number from 1, not "${flags.round}".`)
+    if (round > child.round)
+      throw new UsageError('invalid', `"${child.title}" has no round ${round}; its latest is round ${child.round}.`)
     const found = isLive(child) ? undefined : await readResult(coxswain.paths, id, round)
     if (found === undefined) {
       const answer = { ready: false, phase: child.phase }

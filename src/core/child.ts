@@ -201,7 +201,9 @@ export function acceptance(child: Child): Acceptance {
     case 'SUCCESS':
     case 'FAILURE':
     case 'CANCELLED':
-      return no('it has ended; resume it with your message')
+      return no(
+        child.worktree === null ? 'it never started; start a new one' : 'it has ended; resume it with your message',
+      )
     case 'UNKNOWN':
       return no('it cannot be seen at the moment')
   }

@@ -84,7 +84,16 @@ interface Base {
   readonly label: string
 }
 
-async function resolveBase(git: Git, { repository, base }: AddRequest): Promise<Base | Problem> {
+/** Why `base` is nothing a worktree of this repository can begin at; undefined when it is. One git call. */
+export async function baseProblem(git: Git, repository: Repository, base: string): Promise<string | undefined> {
+  const resolved = await resolveBase(git, { repository, base })
+  return resolved.kind === 'problem' ? resolved.message : undefined
+}
+
+async function resolveBase(
+  git: Git,
+  { repository, base }: Pick<AddRequest, 'repository' | 'base'>,
+): Promise<Base | Problem> {
   const wanted = base?.trim()
   if (wanted === undefined || wanted === '' || wanted === 'HEAD') {
     // Asked anew: the branch may have moved since the repository was looked at.

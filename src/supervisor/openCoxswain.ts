@@ -14,7 +14,7 @@ import { Git } from '../git/git'
 import { inspectRepository, type Problem as GitProblem, type Repository } from '../git/repository'
 import { fileAtBase, status } from '../git/review'
 import { treeHash } from '../git/treeHash'
-import { addWorktree } from '../git/worktree'
+import { addWorktree, baseProblem } from '../git/worktree'
 import { identityOf, isRunning } from '../process/identity'
 import { LaunchError } from '../process/launch'
 import { nodeCandidates, probeNode } from '../process/probeNode'
@@ -364,9 +364,11 @@ class OpenStore implements Coxswain {
         const agents = { ...own, ...callersAgents }
         return await recipeOf(request, agentId, { agents, bundled, environment: this.options.environment, autonomy })
       },
-      repositoryProblem: async () => {
+      repositoryProblem: async (bases) => {
         const now = await inspectRepository(this.git, this.options.folder)
-        return now.kind === 'problem' ? now.message : undefined
+        if (now.kind === 'problem') return now.message
+        const problems = await Promise.all(bases.map((base) => baseProblem(this.git, now, base)))
+        return problems.find((problem) => problem !== undefined)
       },
       hash: sha256,
       ...(this.options.onSettled === undefined ? {} : { onSettled: this.options.onSettled }),

@@ -54,8 +54,8 @@ export interface SupervisorOptions {
   readonly settings: () => SupervisorSettings
   /** The agent as installed, with everything a resume will need, or why it cannot be used. */
   readonly recipe: (request: TaskRequest, agentId: string, callersAgents: AgentsSettings) => Promise<Recipe | Problem>
-  /** Why nothing can be started in this repository now; undefined when it can. */
-  readonly repositoryProblem: () => Promise<string | undefined>
+  /** Why nothing can be started from these bases in this repository now; undefined when it can. */
+  readonly repositoryProblem: (bases: readonly string[]) => Promise<string | undefined>
   readonly hash: (text: string) => string
   /** Called after a round settled or paused and its result is on disk. */
   readonly onSettled?: (childId: string) => void
@@ -381,7 +381,7 @@ export class Supervisor {
         },
       })
     }
-    const problem = await this.options.repositoryProblem()
+    const problem = await this.options.repositoryProblem([...new Set(drafts.flatMap(({ task }) => task.base ?? []))])
     if (problem !== undefined) return { error: { code: 'repository', message: problem } }
     return drafts
   }

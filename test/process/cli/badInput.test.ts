@@ -45,6 +45,18 @@ describe('a dispatch that cannot be is refused in one sentence, exit 2, and leav
       /^There is no agent "hal"\. Known agents: "demo", "claude".*pick one of these\.$/,
     ],
     [
+      'a base that is no commit',
+      { tasks: [{ goal }, { goal, base: 'nope' }] },
+      'repository',
+      '"nope" is not a branch, tag or commit of ROOT/repo.',
+    ],
+    [
+      'a base that reads like an option',
+      { tasks: [{ goal, base: '--upload-pack=x' }] },
+      'repository',
+      '"--upload-pack=x" is not a branch, tag or commit of ROOT/repo.',
+    ],
+    [
       'an unknown key',
       { tasks: [{ goal }], extra: 1 },
       'invalid',

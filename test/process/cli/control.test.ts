@@ -314,7 +314,7 @@ describe('interrupt and resume', () => {
     const second = await stage.json('result', id)
     expect([first.round, second.round, second.attempt]).toEqual([1, 2, 2])
     expect(await stage.json('result', id, '--round', '1')).toEqual(first)
-    expect(await stage.json('result', id, '--round', '3')).toEqual({ ready: false, phase: 'SUCCESS' })
+    expect((await stage.cli('result', id, '--round', '3')).err).toMatch(/ has no round 3; its latest is round 2\.\n$/)
   })
 
   it('does not resume in the main checkout when the worktree is gone', async () => {
@@ -479,6 +479,11 @@ describe('looking', () => {
     })
     const { out } = await stage.cli('list')
     expect(out).toMatch(new RegExp(`^${id}  RUNNING +\\d+ s  accepting steer  Wait a bit {2}— {2}one\n$`))
+    await stage.json('interrupt', id)
+    await stage.until(id, 'paused', ({ paused }) => paused)
+    expect((await stage.cli('list')).out).toMatch(
+      new RegExp(`^${id}  INTERRUPTED +\\d+ s  paused           Wait a bit\n$`),
+    )
   })
 
   it('show tells worktree, steers, attempts and money', async () => {
