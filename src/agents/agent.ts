@@ -52,8 +52,12 @@ export interface ConversationStart {
   readonly allowedTools?: readonly string[]
   /** The files an agent named in `projectRules`, as found at the child's base; absent when there are none. */
   readonly projectRules?: readonly { readonly path: string; readonly text: string }[]
-  /** What the vendor's session has cost before this attempt, where known; US dollars. */
+  /** What the vendor's session has cost and taken before this attempt, where known; US dollars, and all tokens. */
   readonly sessionCostUsd?: number
+  readonly sessionTokens?: { readonly input: number; readonly output: number }
+  /** This attempt's own ceilings, where the agent can keep them itself; the supervisor watches them all the same. */
+  readonly maxTurns?: number
+  readonly maxCostUsd?: number
   /** JSON Schema of the object the contract wants back, if any. */
   readonly outputSchema?: unknown
   /** Abilities as probed on the installed version. */

@@ -52,10 +52,11 @@ const defaultApiRetries = 4
 const softEndMs = 2_500
 const maxRemembered = 1_000
 
-/** Where its login and its road to the network come from. */
+/** Where its login and its road to the network come from, and what a person has told it not to send. */
 const handedOn = [
   ...['ANTHROPIC_BASE_URL', 'CLAUDE_CONFIG_DIR', 'CLAUDE_CODE_TMPDIR', 'CLAUDE_CODE_USE_BEDROCK'],
   ...['CLAUDE_CODE_USE_VERTEX', 'HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'NODE_EXTRA_CA_CERTS'],
+  ...['DISABLE_TELEMETRY', 'DISABLE_ERROR_REPORTING', 'CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC'],
 ]
 const handedOnSecrets = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN']
 
@@ -137,7 +138,18 @@ const blockSchema = z.union([
   z.object({ type: z.string() }),
 ])
 
-const messageSchema = z.object({ content: z.union([z.string(), z.array(blockSchema.catch({ type: 'odd' }))]) })
+const usageSchema = z.object({
+  input_tokens: number,
+  cache_creation_input_tokens: number,
+  cache_read_input_tokens: number,
+  output_tokens: number,
+})
+
+const messageSchema = z.object({
+  id: text,
+  content: z.union([z.string(), z.array(blockSchema.catch({ type: 'odd' }))]),
+  usage: usageSchema.optional().catch(undefined),
+})
 
 const lineSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('command_lifecycle'), command_uuid: z.string(), state: z.string() }),
@@ -177,13 +189,17 @@ const lineSchema = z.discriminatedUnion('type', [
     result: text,
     structured_output: z.unknown().optional(),
     total_cost_usd: number,
-    usage: z
-      .object({
-        input_tokens: number,
-        cache_creation_input_tokens: number,
-        cache_read_input_tokens: number,
-        output_tokens: number,
-      })
+    usage: usageSchema.optional().catch(undefined),
+    modelUsage: z
+      .record(
+        z.string(),
+        z.object({
+          inputTokens: number,
+          outputTokens: number,
+          cacheReadInputTokens: number,
+          cacheCreationInputTokens: number,
+        }),
+      )
       .optional()
       .catch(undefined),
     permission_denials: z
@@ -199,7 +215,13 @@ type Line = z.infer<typeof lineSchema>
 type LineOf<T extends Line['type']> = Extract<Line, { type: T }>
 
 const initSchema = z.object({ session_id: text, model: text, claude_code_version: text })
-const retrySchema = z.object({ attempt: number, max_retries: number, error_status: number.nullable(), error: text })
+const retrySchema = z.object({
+  attempt: number,
+  max_retries: number,
+  error_status: number.nullable(),
+  error: text,
+  retry_delay_ms: number,
+})
 const canUseToolSchema = z.object({
   tool_name: z.string(),
   input: anyObject.catch({}),
@@ -266,9 +288,16 @@ class ClaudeConversation implements Conversation {
   /** What a person allowed for the whole child. */
   private readonly allowed = new Set<string>()
   private backgroundTasks = 0
-  /** What the CLI last said the whole session has cost. */
+  /** What the CLI last said the whole session has cost and taken. */
   private sessionCostUsd: number | undefined
+  private sessionTokens: Tokens | undefined
+  /** What was told of the present turn, message by message, before its result tells the whole. */
+  private turnTokens: Tokens = { input: 0, output: 0 }
+  private lastMessage: string | undefined
   private condition: string | undefined
+  /** When a usage limit ends, once the CLI has said so. */
+  private limitedUntil: string | undefined
+  private sessionSeen = false
 
   constructor(
     settings: ClaudeSettings,
@@ -276,6 +305,7 @@ class ClaudeConversation implements Conversation {
   ) {
     this.promptUuid = uuidFrom(`${start.sessionId} ${start.attempt}`)
     this.sessionCostUsd = start.resume ? start.sessionCostUsd : 0
+    this.sessionTokens = start.resume ? start.sessionTokens : { input: 0, output: 0 }
     this.launch = launchOf(settings, start)
     this.opening = [
       frame({ type: 'control_request', request_id: 'initialize', request: { subtype: 'initialize' } }),
@@ -412,7 +442,7 @@ class ClaudeConversation implements Conversation {
       return this.setCondition('API error', words === '' ? `API error: ${line.error}` : words)
     }
     const said = blocks.flatMap((block) => contentSignals(block, subagent))
-    const signals = this.clearCondition()
+    const signals = [...this.clearCondition(), ...this.messageUsage(line.message)]
     if (subagent === undefined)
       for (const steer of this.steers.values()) {
         if (steer.state !== 'taken') continue
@@ -435,6 +465,7 @@ class ClaudeConversation implements Conversation {
       case 'init': {
         // Said again at the start of every turn; whoever folds it takes it as it is.
         const init = initSchema.parse(line)
+        this.sessionSeen = true
         return [
           {
             kind: 'ready',
@@ -446,10 +477,11 @@ class ClaudeConversation implements Conversation {
         ]
       }
       case 'api_retry': {
-        const { attempt, max_retries: most, error_status: status, error } = retrySchema.parse(line)
+        const { attempt, max_retries: most, error_status: status, error, retry_delay_ms } = retrySchema.parse(line)
         const why = [error, status].filter((part) => part !== undefined && part !== null).join(' ')
         const words = `retrying the model, ${attempt ?? '?'} of ${most ?? '?'}${why === '' ? '' : `: ${why}`}`
-        return this.setCondition(error === 'rate_limit' || status === 429 ? 'rate limited' : 'retrying', words)
+        const name = error === 'rate_limit' || status === 429 ? 'rate limited' : 'retrying'
+        return this.setCondition(name, words, retry_delay_ms === undefined ? {} : { forMs: retry_delay_ms })
       }
       case 'background_tasks_changed': {
         const tasks = tasksSchema.safeParse(line)
@@ -513,7 +545,9 @@ class ClaudeConversation implements Conversation {
     if (info.status !== 'rejected') return this.condition === 'rate limited' ? this.clearCondition() : []
     const until = info.resetsAt === undefined ? undefined : isoFromSeconds(info.resetsAt)
     const which = info.rateLimitType?.replaceAll('_', ' ')
-    return this.setCondition('rate limited', `usage limit reached${which === undefined ? '' : ` (${which})`}`, until)
+    this.limitedUntil = until
+    const words = `usage limit reached${which === undefined ? '' : ` (${which})`}`
+    return this.setCondition('rate limited', words, until === undefined ? {} : { until })
   }
 
   private result(line: LineOf<'result'>): AgentSignal[] {
@@ -521,6 +555,7 @@ class ClaudeConversation implements Conversation {
     const reason = line.terminal_reason
     const ok = line.subtype === 'success' && line.is_error !== true && (reason === undefined || reason === 'completed')
     const denied = [...new Set((line.permission_denials ?? []).map((denial) => denial.tool_name))]
+    const limit = limitInWords(reason)
     return [
       ...this.clearCondition(),
       ...(denied.length === 0 ? [] : this.setCondition('denied', `was denied: ${denied.join(', ')}`)),
@@ -530,38 +565,68 @@ class ClaudeConversation implements Conversation {
         ok,
         ...(line.result === undefined || line.result === '' ? {} : { summary: line.result }),
         ...(line.structured_output === undefined ? {} : { output: line.structured_output }),
-        ...(ok ? {} : { reason: failureInWords(line) }),
+        ...(ok ? {} : { reason: this.failure(line) }),
+        ...(limit === undefined ? {} : { limit }),
         ...(this.backgroundTasks === 0 ? {} : { backgroundTasks: this.backgroundTasks }),
       },
     ]
   }
 
-  /** Tokens come per turn; the cost is of the whole session, also across resumes, so only its growth counts. */
+  private failure(line: LineOf<'result'>): string {
+    // Known by its silence: a session that is there begins with an init.
+    if (this.start.resume && !this.sessionSeen)
+      return `Claude Code has no session ${this.start.sessionId} any more: it is written some time after the first answer, and an end before that loses it. Nothing was started in its place; start a new child with the same brief.`
+    const until = this.limitedUntil
+    return `${failureInWords(line)}${until === undefined ? '' : ` Its usage limit ends at ${until}; resume it then.`}`
+  }
+
+  /**
+   * What a turn has taken comes with its result, and too late to stop it; what each message was given comes at once. The
+   * words it makes are counted at the end only.
+   */
+  private messageUsage({ id, usage }: LineOf<'assistant'>['message']): AgentSignal[] {
+    if (id === undefined || id === this.lastMessage || usage === undefined) return []
+    this.lastMessage = id
+    const input = inputTokens(usage)
+    this.turnTokens = { ...this.turnTokens, input: this.turnTokens.input + input }
+    return input === 0 ? [] : [{ kind: 'usage', mode: 'delta', inputTokens: input }]
+  }
+
+  /**
+   * Cost and tokens per model are of the whole session, also across resumes, so only their growth counts. A killed turn's
+   * are lost to the CLI, so never less than what it says of this very turn.
+   */
   private usage(line: LineOf<'result'>): AgentSignal[] {
-    const { usage, total_cost_usd: total } = line
-    const sum = (...parts: (number | undefined)[]) => parts.reduce<number>((all, part) => all + (part ?? 0), 0)
-    const before = this.sessionCostUsd
+    const { usage, total_cost_usd: total, modelUsage } = line
+    const costBefore = this.sessionCostUsd
     if (total !== undefined) this.sessionCostUsd = total
-    const grown = total === undefined || before === undefined ? undefined : Math.max(0, total - before)
+    const grown = total === undefined || costBefore === undefined ? undefined : Math.max(0, total - costBefore)
+    const models = Object.values(modelUsage ?? {})
+    const session: Tokens = {
+      input: sum(models.flatMap((m) => [m.inputTokens, m.cacheReadInputTokens, m.cacheCreationInputTokens])),
+      output: sum(models.map((m) => m.outputTokens)),
+    }
+    const before = this.sessionTokens
+    if (models.length > 0) this.sessionTokens = session
+    const taken = (which: keyof Tokens, ofTurn: number) =>
+      Math.max(0, ofTurn, before === undefined ? 0 : session[which] - before[which]) - this.turnTokens[which]
+    const input = taken('input', usage === undefined ? 0 : inputTokens(usage))
+    const output = taken('output', usage?.output_tokens ?? 0)
+    this.turnTokens = { input: 0, output: 0 }
     if (usage === undefined && grown === undefined) return []
     return [
       {
         kind: 'usage',
         mode: 'delta',
-        ...(usage === undefined
-          ? {}
-          : {
-              inputTokens: sum(usage.input_tokens, usage.cache_creation_input_tokens, usage.cache_read_input_tokens),
-              outputTokens: sum(usage.output_tokens),
-            }),
+        ...(usage === undefined ? {} : { inputTokens: Math.max(0, input), outputTokens: Math.max(0, output) }),
         ...(grown === undefined ? {} : { costUsd: grown }),
       },
     ]
   }
 
-  private setCondition(name: string, words: string, until?: string): AgentSignal[] {
+  private setCondition(name: string, words: string, more: { until?: string; forMs?: number } = {}): AgentSignal[] {
     this.condition = name
-    return [{ kind: 'condition', condition: { name, words, ...(until === undefined ? {} : { until }) } }]
+    return [{ kind: 'condition', condition: { name, words, ...more } }]
   }
 
   private clearCondition(): AgentSignal[] {
@@ -592,8 +657,8 @@ function launchOf(settings: ClaudeSettings, start: ConversationStart): AgentLaun
       '--strict-mcp-config',
       ...option('--model', model),
       ...option('--effort', effort),
-      ...option('--max-turns', settings.maxTurns),
-      ...option('--max-budget-usd', settings.maxBudgetUsd),
+      ...option('--max-turns', lower(start.maxTurns, settings.maxTurns)),
+      ...option('--max-budget-usd', lower(start.maxCostUsd, settings.maxBudgetUsd)),
       ...option('--tools', start.allowedTools?.flatMap((word) => toolsFor(word) ?? []).join(',')),
       ...option('--json-schema', start.outputSchema === undefined ? undefined : JSON.stringify(start.outputSchema)),
       ...(settings.arguments ?? []),
@@ -611,6 +676,23 @@ function launchOf(settings: ClaudeSettings, start: ConversationStart): AgentLaun
         ? {}
         : { [rulesFile]: rules.map((rule) => `Rules of this repository (${rule.path}):\n\n${rule.text}`).join('\n\n') },
   }
+}
+
+interface Tokens {
+  readonly input: number
+  readonly output: number
+}
+
+const sum = (parts: readonly (number | undefined)[]) => parts.reduce<number>((all, part) => all + (part ?? 0), 0)
+
+/** All it was given, whether read anew or from the cache. */
+function inputTokens(usage: z.infer<typeof usageSchema>): number {
+  return sum([usage.input_tokens, usage.cache_creation_input_tokens, usage.cache_read_input_tokens])
+}
+
+function lower(...limits: (number | undefined)[]): number | undefined {
+  const given = limits.filter((limit) => limit !== undefined)
+  return given.length === 0 ? undefined : Math.min(...given)
 }
 
 type Block = z.infer<typeof blockSchema>
@@ -652,13 +734,23 @@ function resultText(content: unknown): string {
     .join('\n')
 }
 
-function failureInWords(line: LineOf<'result'>): string {
-  const status = line.api_error_status === undefined ? '' : ` ${line.api_error_status}`
-  switch (line.terminal_reason) {
+/** The ceiling that ended a turn, if one did. */
+function limitInWords(reason: string | undefined): string | undefined {
+  switch (reason) {
     case 'max_turns':
       return 'It reached its limit of turns.'
     case 'budget_exhausted':
       return 'It reached its budget.'
+    default:
+      return undefined
+  }
+}
+
+function failureInWords(line: LineOf<'result'>): string {
+  const status = line.api_error_status === undefined ? '' : ` ${line.api_error_status}`
+  const limit = limitInWords(line.terminal_reason)
+  if (limit !== undefined) return limit
+  switch (line.terminal_reason) {
     case 'aborted_tools':
     case 'aborted_streaming':
       return 'It was interrupted.'

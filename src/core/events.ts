@@ -220,6 +220,8 @@ const kinds = [
     name: z.string(),
     words: z.string().nullable(),
     until: z.string().optional(),
+    /** Instead of `until`: how long from the event's own time, in milliseconds. */
+    forMs: z.number().nonnegative().optional(),
   }),
   z.object({ type: z.literal('completionSent'), completionId: z.string(), round: z.number().int().positive() }),
   z.object({ type: z.literal('completionAcknowledged'), completionId: z.string() }),

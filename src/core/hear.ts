@@ -22,6 +22,8 @@ export interface Heard {
   readonly reported: boolean
   /** It works: it wrote something or took a steer, after any report. */
   readonly goesOn: boolean
+  /** A ceiling it was given has ended its turn; in words. */
+  readonly limit: string | null
   /** The facts must be on the medium before anything follows from them. */
   readonly sync: boolean
 }
@@ -30,7 +32,16 @@ export interface Heard {
 export function hear(child: Child, n: number, signals: readonly AgentSignal[], source: 'stdout' | 'stderr'): Heard {
   const attempt = child.attempts[child.attempts.length - 1]
   if (attempt === undefined || attempt.n !== n)
-    return { facts: [], entries: [], replies: [], ready: false, reported: false, goesOn: false, sync: false }
+    return {
+      facts: [],
+      entries: [],
+      replies: [],
+      ready: false,
+      reported: false,
+      goesOn: false,
+      limit: null,
+      sync: false,
+    }
   const ear = new Ear(child, attempt, source)
   for (const signal of signals) ear.take(signal)
   return ear
@@ -43,6 +54,7 @@ class Ear implements Heard {
   ready = false
   reported = false
   goesOn = false
+  limit: string | null = null
   sync = false
 
   private turnStarted: boolean
@@ -200,6 +212,7 @@ class Ear implements Heard {
           ...(reason === undefined ? {} : { reason }),
         })
         this.entries.push({ kind: 'report', ok: signal.ok, summary: summary ?? reason ?? '' })
+        this.limit = signal.limit ?? null
         this.reported = (signal.backgroundTasks ?? 0) === 0
         this.goesOn = !this.reported
         this.sync = true
@@ -218,6 +231,7 @@ class Ear implements Heard {
           name: condition.name,
           words,
           ...(condition.until === undefined ? {} : { until: condition.until }),
+          ...(condition.forMs === undefined ? {} : { forMs: condition.forMs }),
         })
         this.entries.push({ kind: 'notice', level: 'warning', text: words })
         return

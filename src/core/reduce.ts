@@ -263,7 +263,8 @@ function apply(child: Child, event: ChildEvent): Child | null {
     case 'condition': {
       const { [event.name]: _former, ...rest } = child.conditions
       if (event.words === null) return { ...child, conditions: rest }
-      return { ...child, conditions: { ...rest, [event.name]: { words: event.words, until: event.until ?? null } } }
+      const until = event.until ?? (event.forMs === undefined ? null : later(event.at, event.forMs))
+      return { ...child, conditions: { ...rest, [event.name]: { words: event.words, until } } }
     }
     case 'completionSent':
       if (child.completions.some((completion) => completion.id === event.completionId)) return null
@@ -469,6 +470,12 @@ function receives(child: Child): boolean {
 
 function endRequest(cause: EndCause, event: ChildEvent & { reason: string; by: EndRequest['by'] }): EndRequest {
   return { cause, reason: event.reason, by: event.by, at: event.at }
+}
+
+/** `ms` after an ISO time; null when there is no such time. */
+function later(at: string, ms: number): string | null {
+  const date = new Date(Date.parse(at) + ms)
+  return Number.isNaN(date.getTime()) ? null : date.toISOString()
 }
 
 function moved(steer: Steer, state: SteerState, at: string, evidence: Evidence | null = null): Steer {

@@ -60,11 +60,16 @@ export type AgentSignal =
       readonly reason?: string
       /** Work of the agent's own that goes on in the background after this turn. */
       readonly backgroundTasks?: number
+      /** It ended because a ceiling it was given was reached; in words. */
+      readonly limit?: string
     }
   /** Something about the agent a person should see, e.g. retries or a rate limit. `null` clears it. */
   | {
       readonly kind: 'condition'
-      readonly condition: null | { readonly name: string; readonly words: string; readonly until?: string }
+      readonly condition:
+        | null
+        /** `until` as ISO 8601, or `forMs` from the moment it was said. */
+        | { readonly name: string; readonly words: string; readonly until?: string; readonly forMs?: number }
     }
   /** The adapter's protocol owes an answer: write these frames, unless we are only refolding the past. */
   | { readonly kind: 'reply'; readonly frames: readonly Outgoing[] }

@@ -36,9 +36,12 @@ export interface Prepared {
   readonly prompt: string
 }
 
-/** Whether attempt `n` has a session to go on with: one whose former attempts never ran begins with the whole brief. */
+/**
+ * Whether attempt `n` has a session to go on with. One whose former attempts never said anything begins with the whole
+ * brief in a new session: an agent may not have written the old one down yet.
+ */
 export function continuesSession(child: Child, n: number): boolean {
-  return child.attempts.some((attempt) => attempt.n < n && attempt.launchedAt !== null)
+  return child.attempts.some((attempt) => attempt.n < n && attempt.turnStarted)
 }
 
 /** A start that cannot be, in words for a person. */
@@ -107,7 +110,8 @@ async function converse(
   if ('message' in agent) throw new StartProblem(agent.message)
   const paths = tools.paths.child(child.id).attempt(plan.attempt)
   const rules = agent.projectRules === undefined ? [] : await tools.projectRules(child, agent.projectRules)
-  const { costUsd } = totalUsage(child)
+  const { costUsd, inputTokens: input, outputTokens: output } = totalUsage(child)
+  const { maxTurns, maxCostUsd } = child.task.limits
   return agent.converse({
     childId: child.id,
     attempt: plan.attempt,
@@ -122,6 +126,9 @@ async function converse(
     attended: tools.attended(),
     ...(rules.length === 0 ? {} : { projectRules: rules }),
     ...(costUsd === null ? {} : { sessionCostUsd: costUsd }),
+    sessionTokens: { input, output },
+    ...(maxTurns === null ? {} : { maxTurns }),
+    ...(maxCostUsd === null ? {} : { maxCostUsd }),
     ...(recipe.model === undefined ? {} : { model: recipe.model }),
     ...(recipe.effort === undefined ? {} : { effort: recipe.effort }),
     ...(recipe.allowedTools === undefined ? {} : { allowedTools: recipe.allowedTools }),

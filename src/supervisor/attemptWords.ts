@@ -12,6 +12,7 @@ export function notice(text: string): Heard {
     ready: false,
     reported: false,
     goesOn: false,
+    limit: null,
     sync: false,
   }
 }

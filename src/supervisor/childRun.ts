@@ -277,8 +277,8 @@ export class ChildRun {
       .filter((steer) => steer.state === 'queued' || steer.state === 'missed')
       .map((s) => s.id)
     const attempt = this.child.attempts.length + 1
-    const sessionId = this.child.sessionId ?? newSessionId()
     const resume = continuesSession(this.child, attempt)
+    const sessionId = (resume ? this.child.sessionId : null) ?? newSessionId()
     await this.record.append([{ type: 'launching', attempt, round, sessionId, resume, carried, message, reason }], true)
     if (currentAttempt(this.child)?.n !== attempt) throw new Error(`attempt ${attempt} does not fit`)
     return { attempt, carried, reason, message, sessionId, resume }
@@ -513,7 +513,7 @@ export class ChildRun {
     // The last word counts: an agent that has gone on since its report is not through.
     if (effects.through === true) this.closeSoon(talk)
     else if (effects.through === false) talk.goesOn()
-    if (effects.used) await this.watchBudget()
+    if (effects.used || effects.limit !== null) await this.watchBudget(effects.limit)
     talk.link.acknowledge(this.record.cursor(talk.attempt))
   }
 
@@ -578,7 +578,8 @@ export class ChildRun {
     })
   }
 
-  private async watchBudget(): Promise<void> {
+  /** `limit`: a ceiling the agent kept itself, in words. */
+  private async watchBudget(limit: string | null): Promise<void> {
     const attempt = currentAttempt(this.child)
     if (attempt === undefined || attempt.endRequest !== null || attempt.ended !== null) return
     const { maxTokens, maxCostUsd } = this.child.task.limits
@@ -588,8 +589,8 @@ export class ChildRun {
         ? `it used ${tokens} tokens of max_tokens = ${maxTokens}`
         : maxCostUsd !== null && attempt.usage.costUsd !== null && attempt.usage.costUsd > maxCostUsd
           ? `it cost ${attempt.usage.costUsd.toFixed(4)} USD of max_cost_usd = ${maxCostUsd}`
-          : undefined
-    if (over !== undefined) await this.requestInterrupt(attempt, 'budget', over, coxswain)
+          : limit
+    if (over !== null) await this.requestInterrupt(attempt, 'budget', over, coxswain)
   }
 
   // ── ends ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -18,6 +18,8 @@ export interface Effects {
   /** Its last word: a report (true), or something after it (false). Undefined: neither. */
   through: boolean | undefined
   used: boolean
+  /** A ceiling it kept itself has ended its turn; in words. */
+  limit: string | null
 }
 
 /** Tells what is new in `lines`; `past` holds what the agent had been told between them. */
@@ -29,7 +31,7 @@ export async function hearLines(
   past: Past,
   now: () => Date,
 ): Promise<Effects> {
-  const effects: Effects = { replies: [], through: undefined, used: false }
+  const effects: Effects = { replies: [], through: undefined, used: false, limit: null }
   const told = { ...record.cursor(attempt) }
   const entries: NewEntry[] = []
   const at = now().toISOString()
@@ -48,6 +50,7 @@ export async function hearLines(
     if (heard.reported) effects.through = true
     else if (heard.goesOn) effects.through = false
     effects.used ||= heard.facts.some((fact) => fact.type === 'used')
+    effects.limit ??= heard.limit
   }
   if (entries.length > 0) await record.writeEntries(entries)
   return effects

@@ -71,7 +71,9 @@ export function conditionOf(child: Child): string | null {
   if (child.retrying || (child.phase === 'RUNNING' && currentAttempt(child)?.reason === 'retry')) return 'retry'
   if (child.waitingForSlot) return 'waiting for a free slot'
   if (child.parked !== null) return `parked: ${child.parked}`
-  const named = Object.values(child.conditions).map((condition) => condition.words)
+  const named = Object.values(child.conditions).map(({ words, until }) =>
+    until === null ? words : `${words}, until ${until}`,
+  )
   return named[0] ?? null
 }
 

@@ -240,25 +240,40 @@ describe('pause, death and resume', () => {
     expect(JSON.stringify(models.requests(key)[1]!.body.messages)).toContain('REMEMBER-ME')
   })
 
-  it('counts only what the resumed attempt cost', async () => {
-    models.script(key, { text: 'One.' }, { text: 'Two.' })
-    const cost = () => room.signals.flatMap((signal) => (signal.kind === 'usage' ? [signal.costUsd] : []))
+  it('counts only what the resumed attempt cost and took, and its input while it still works', async () => {
+    models.script(key, { text: 'One.' }, { tools: [untilLatch()] }, { text: 'Two.' })
+    const spent = (which: 'costUsd' | 'inputTokens' | 'outputTokens') =>
+      room.signals.reduce((sum, signal) => sum + (signal.kind === 'usage' ? (signal[which] ?? 0) : 0), 0)
     room.start('Say one.', { sessionId: sessionIds[0]! })
     await result()
     await close()
-    const [first] = cost()
-    room.start('Say two.', { sessionId: sessionIds[0]!, resume: true, sessionCostUsd: first! })
+    const first = spent('costUsd')
+    expect([first > 0, spent('inputTokens'), spent('outputTokens')]).toEqual([true, 100, 20])
+    const before = { sessionCostUsd: first, sessionTokens: { input: 100, output: 20 } }
+    room.start('Say two.', { autonomy: 'autonomous', sessionId: sessionIds[0]!, resume: true, ...before })
+    await toolRuns()
+    expect(spent('inputTokens')).toBe(100)
+    open()
     await result()
     await close()
-    expect(first).toBeGreaterThan(0)
-    expect(cost()).toEqual([expect.closeTo(first!, 6)])
+    expect(spent('costUsd')).toBeCloseTo(2 * first, 6)
+    expect([spent('inputTokens'), spent('outputTokens')]).toEqual([200, 40])
   })
 
-  it('says why when there is no such session', async () => {
+  it('names the session that is not there, goes on with no other, and says what to do', async () => {
+    models.script(key, { text: 'Another session.' })
+    room.start('Say one.', { sessionId: sessionIds[0]! })
+    await result()
+    await close()
     room.start('Go on.', { sessionId: sessionIds[1]!, resume: true })
     expect((await room.end()).code).toBe(1)
-    expect(room.signals.filter((signal) => signal.kind === 'result' && signal.ok)).toEqual([])
-    expect(room.told().join('\n')).toContain('No conversation found')
+    const [ended] = room.signals.filter((signal) => signal.kind === 'result')
+    expect([ended?.ok, ended?.reason?.includes(sessionIds[1]!), ended?.reason]).toEqual([
+      false,
+      true,
+      expect.stringContaining('start a new child with the same brief'),
+    ])
+    expect(models.requests(key)).toHaveLength(1)
   })
 })
 

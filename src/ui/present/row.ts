@@ -59,7 +59,7 @@ export function row(view: ChildView, now: number, statOf: StatOf = noStats): Row
   // and for how it ended.
   const label = cutText(title, live ? 18 : 26)
   const agent = plainLine(child.task.recipe.label, 40)
-  const doing = need ?? doingNow(view)
+  const doing = need ?? doingNow(view, now)
   const since = sinceOf(view)
   const missed = missedSteers(child).length
   const waiting = waitingSteers(child).length
@@ -110,11 +110,21 @@ export function unread(child: Child): boolean {
   return !child.seen && child.settledAt !== null && !child.archived
 }
 
-function doingNow(view: ChildView): string {
+/** The time of day is of use only when it is not at once. */
+const soonMs = 60_000
+
+function conditionWords({ words, until }: Child['conditions'][string], now: number): string {
+  const what = plainLine(words, 60)
+  if (until === null || Date.parse(until) - now < soonMs) return what
+  const time = new Date(until).toTimeString().slice(0, 5)
+  return t('{what} until {time}', { what, time })
+}
+
+function doingNow(view: ChildView, now: number): string {
   const { child } = view
   if (child.phase === 'RUNNING' && !child.verifying && (currentAttempt(child)?.endRequest ?? null) === null) {
     const condition = Object.values(child.conditions)[0]
-    if (condition !== undefined) return plainLine(condition.words, 60)
+    if (condition !== undefined) return conditionWords(condition, now)
     if (view.activity !== null) return plainLine(view.activity, 60)
   }
   const reason = child.phase === 'FAILURE' ? endReason(child) : null

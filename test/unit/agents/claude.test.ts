@@ -28,14 +28,16 @@ describe('streams recorded from 2.1.332', () => {
       [
         "ready {"steerable":true}",
         "ready {"steerable":true,"sessionId":"0d8f5b4e-6a3c-4c57-9a8e-2f5e6f7a8b9c","model":"claude-opus-5-5","agentVersion":"2.1.332"}",
+        "usage {"mode":"delta","inputTokens":100}",
         "text {"text":"I run it."}",
         "toolStarted {"id":"toolu_key-a_1_0","name":"Bash","input":{"command":"until [ -e '/trees/latch' ]; do sleep 0.02; done; echo not cut","description":"a command"}}",
         "steerSent {"steerId":"5d8f5b4e-6a3c-4c57-9a8e-2f5e6f7a8b01"}",
         "toolEnded {"id":"toolu_key-a_1_0","output":"not cut","isError":false}",
         "steerTaken {"steerId":"5d8f5b4e-6a3c-4c57-9a8e-2f5e6f7a8b01","evidence":"observed","detail":"replayed at the fold"}",
+        "usage {"mode":"delta","inputTokens":100}",
         "steerAnswered {"steerId":"5d8f5b4e-6a3c-4c57-9a8e-2f5e6f7a8b01","evidence":"observed"}",
         "text {"text":"Blue it is."}",
-        "usage {"mode":"delta","inputTokens":200,"outputTokens":40,"costUsd":0.0016}",
+        "usage {"mode":"delta","inputTokens":0,"outputTokens":40,"costUsd":0.0016}",
         "result {"ok":true,"summary":"Blue it is."}",
       ]
     `)
@@ -53,12 +55,13 @@ describe('streams recorded from 2.1.332', () => {
       [
         "ready {"steerable":true}",
         "ready {"steerable":true,"sessionId":"0d8f5b4e-6a3c-4c57-9a8e-2f5e6f7a8b01","model":"claude-opus-5-5","agentVersion":"2.1.332"}",
+        "usage {"mode":"delta","inputTokens":100}",
         "text {"text":"Long work."}",
         "toolStarted {"id":"toolu_key-a_1_0","name":"Bash","input":{"command":"until [ -e never ]; do sleep 0.1; done & echo $! $$ > '/trees/c-1/pids'; wait","description":"a command"}}",
         "reply {"frames":[{"to":"stdin","text":"{\\"type\\":\\"control_response\\",\\"response\\":{\\"subtype\\":\\"success\\",\\"request_id\\":\\"cd793778-9b3b-46f4-bdb6-682b4e34547a\\",\\"response\\":{\\"behavior\\":\\"allow\\",\\"updatedInput\\":{\\"command\\":\\"until [ -e never ]; do sleep 0.1; done & echo $! $$ > '/trees/c-1/pids'; wait\\",\\"description\\":\\"a command\\"}}}}\\n"}]}",
         "steerSent {"steerId":"5d8f5b4e-6a3c-4c57-9a8e-2f5e6f7a8b01"}",
         "toolEnded {"id":"toolu_key-a_1_0","output":"The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed. Correction to the text above: this call was stopped while running, not refused before it ran. It may have run in part or in full, and its changes may have been written. No permission prompt was involved. Work it started elsewhere (a remote command, a background process) may still be running, so check before starting the same work again. The instruction to stop and wait still stands.","isError":true}",
-        "usage {"mode":"delta","inputTokens":100,"outputTokens":20,"costUsd":0.0008}",
+        "usage {"mode":"delta","inputTokens":0,"outputTokens":20,"costUsd":0.0008}",
         "result {"ok":false,"reason":"It was interrupted."}",
       ]
     `)
@@ -75,8 +78,13 @@ describe('streams recorded from 2.1.332', () => {
       [
         [
           {
-            "costUsd": 0.0008,
             "inputTokens": 100,
+            "kind": "usage",
+            "mode": "delta",
+          },
+          {
+            "costUsd": 0.0008,
+            "inputTokens": 0,
             "kind": "usage",
             "mode": "delta",
             "outputTokens": 20,
@@ -85,6 +93,11 @@ describe('streams recorded from 2.1.332', () => {
         [
           {
             "inputTokens": 100,
+            "kind": "usage",
+            "mode": "delta",
+          },
+          {
+            "inputTokens": 0,
             "kind": "usage",
             "mode": "delta",
             "outputTokens": 20,
@@ -143,7 +156,7 @@ describe('streams recorded from 2.1.332', () => {
       [
         "ready {"steerable":true}",
         "ready {"steerable":true,"sessionId":"0d8f5b4e-6a3c-4c57-9a8e-2f5e6f7a8b9c","model":"claude-opus-5-5","agentVersion":"2.1.332"}",
-        "condition {"condition":{"name":"rate limited","words":"retrying the model, 1 of 1: rate_limit 429"}}",
+        "condition {"condition":{"name":"rate limited","words":"retrying the model, 1 of 1: rate_limit 429","forMs":582}}",
         "condition {"condition":{"name":"API error","words":"API Error: Request rejected (429) · a scripted error"}}",
         "condition {"condition":null}",
         "usage {"mode":"delta","inputTokens":0,"outputTokens":0,"costUsd":0}",
@@ -329,6 +342,9 @@ describe('what is written to it', () => {
           "HTTPS_PROXY",
           "NO_PROXY",
           "NODE_EXTRA_CA_CERTS",
+          "DISABLE_TELEMETRY",
+          "DISABLE_ERROR_REPORTING",
+          "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
           "ANTHROPIC_API_KEY",
           "ANTHROPIC_AUTH_TOKEN",
           "CLAUDE_CODE_OAUTH_TOKEN",

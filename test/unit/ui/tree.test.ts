@@ -84,8 +84,13 @@ test.each<[string, Partial<Child>, string]>([
   ['is verified now', { verifying: true }, '(beaker) Fix the null check | no steer now: verifying · 1m · Demo agent'],
   [
     'is rate limited',
-    { conditions: { rate_limited: { words: 'rate limited until 12:10', until: at(600) } } },
-    '(sync~spin) Fix the null check | accepting steer · rate limited until 12:10 · 1m · Demo agent',
+    { conditions: { rate_limited: { words: 'rate limited', until: at(600) } } },
+    `(sync~spin) Fix the null check | accepting steer · rate limited until ${new Date(at(600)).toTimeString().slice(0, 5)} · 1m · Demo agent`,
+  ],
+  [
+    'tries again in a moment',
+    { conditions: { retrying: { words: 'retrying the model, 1 of 4', until: at(61) } } },
+    '(sync~spin) Fix the null check | accepting steer · retrying the model, 1 of 4 · 1m · Demo agent',
   ],
   [
     'cannot be steered',
