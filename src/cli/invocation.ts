@@ -24,6 +24,9 @@ export const flagOptions = {
   squash: { type: 'boolean' },
   patch: { type: 'boolean' },
   override: { type: 'string', multiple: true },
+  join: { type: 'boolean' },
+  /** Of mcp: the name under which a parent finds its children again. */
+  session: { type: 'string' },
 } as const
 
 export type Flags = ReturnType<typeof parseArgs<{ options: typeof flagOptions; allowPositionals: true }>>['values']
@@ -32,6 +35,7 @@ export interface Invocation {
   readonly flags: Flags
   readonly words: readonly string[]
   readonly out: Output
+  readonly version: string
   /** Opens the store. A repository that cannot be used is a refusal. */
   readonly open: (role: CoxswainOptions['role'], more?: Partial<CoxswainOptions>) => Promise<Coxswain>
 }

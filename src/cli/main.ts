@@ -33,6 +33,8 @@ const usage = `Usage: coxswain COMMAND [options]
   decide [ID|-]                  what to do with a live child: wait, steer or stop, and why
   audit [--check]                the trail of deeds; --check follows its chain
   doctor                         reconcile the store with git and the processes
+  mcp [--join] [--session NAME]  the delegate_task tool for a parent agent, MCP over stdio (--join: spawn
+                                 answers with the completions)
   agents                         which agents are here and what each can do
 
 Options: --repo DIR (default: here)  --store DIR  --agents FILE  --json`
@@ -57,6 +59,7 @@ const allowed: Readonly<Record<string, readonly (keyof Flags)[]>> = {
   decide: [],
   audit: ['check'],
   doctor: [],
+  mcp: ['join', 'session'],
   supervise: ['take'],
 }
 const everywhere: readonly (keyof Flags)[] = ['repo', 'store', 'agents', 'json', 'help', 'version']
@@ -102,7 +105,13 @@ async function dispatch(argv: readonly string[], out: Output): Promise<number> {
   for (const flag of Object.keys(flags) as (keyof Flags)[])
     if (!takes.includes(flag) && !everywhere.includes(flag))
       throw new UsageError('invalid', `"${command}" takes no --${flag}.`)
-  const invocation: Invocation = { flags, words, out, open: (role, more) => open(flags, role, more) }
+  const invocation: Invocation = {
+    flags,
+    words,
+    out,
+    version: version(),
+    open: (role, more) => open(flags, role, more),
+  }
   switch (command) {
     case 'run':
       return await run(invocation)
@@ -130,6 +139,9 @@ async function dispatch(argv: readonly string[], out: Output): Promise<number> {
       return await audit(invocation)
     case 'doctor':
       return await doctor(invocation)
+    case 'mcp':
+      // Loaded only here: no other command needs the protocol.
+      return await (await import('./mcp')).mcp(invocation)
     default:
       return await act(command, invocation)
   }

@@ -43,6 +43,8 @@ export interface StorePaths {
   readonly worktrees: string
   readonly demoSessions: string
   readonly secret: string
+  /** One folder per durable parent session: which process is that parent now. */
+  readonly parents: string
   readonly audit: string
   readonly sockets: string
   child(id: string): ChildPaths
@@ -81,6 +83,7 @@ export function storePaths(root: string): StorePaths {
     worktrees: join(root, 'worktrees'),
     demoSessions: join(root, 'demo-sessions'),
     secret: join(root, 'secret'),
+    parents: join(root, 'parents'),
     audit: join(root, 'audit.jsonl'),
     sockets: socketFolder(root),
     child: (id) => childPaths(join(children, id)),

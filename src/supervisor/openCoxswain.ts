@@ -125,6 +125,7 @@ export async function openCoxswain(options: CoxswainOptions): Promise<Coxswain |
     paths.present,
     paths.bell,
     paths.bin,
+    paths.parents,
     paths.git,
     paths.demoSessions,
     paths.sockets,

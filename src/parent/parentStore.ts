@@ -1,0 +1,88 @@
+// An opened store as one parent may see and use it: its own tree and nothing else. Reads are folds of the files that are
+// followed anyway; what acts goes to the owner as this caller.
+import { isLive, type Child } from '../core/child'
+import { unknownChild } from '../core/decide'
+import { ownsChild, type Caller } from '../core/ownership'
+import type { Commands, Refusal } from '../supervisor/commands'
+import type { Coxswain } from '../supervisor/openCoxswain'
+import { listAnswer, type ListAnswer } from '../supervisor/payloads'
+import { readResult, type ChildResult } from '../supervisor/results'
+import { isOver, until } from '../supervisor/waiting'
+
+/** What a parent must hear of and has not acknowledged yet; said again under the same id until it has. */
+export interface Due {
+  readonly kind: 'completion' | 'notice'
+  readonly id: string
+  /** For a parent agent to read. */
+  readonly text: string
+}
+
+export type ResultAnswer =
+  | ({ readonly action: 'result'; readonly ready: true } & ChildResult)
+  | {
+      readonly action: 'result'
+      readonly subagent_id: string
+      readonly ready: false
+      readonly phase: Child['phase']
+      readonly note: string
+    }
+
+export interface ParentStore {
+  readonly caller: Caller
+  readonly commands: Commands
+  /** Memory only. */
+  list(): ListAnswer
+  result(id: string, round?: number): Promise<ResultAnswer | Refusal>
+  /** The child, if it is of this caller's tree. */
+  child(id: string): Child | undefined
+  /** What is due to this caller of its own delegations, oldest first. */
+  due(): Promise<readonly Due[]>
+  /** Ids that were never due to this caller change nothing. */
+  acknowledge(ids: readonly string[]): Promise<{ readonly status: 'done' } | Refusal>
+  /** Resolves once what this caller has just done shows in `list` and `child`. */
+  caughtUp(): Promise<void>
+  /** Resolves once each of these has settled or paused, or `signal` aborts. For those who may wait. */
+  over(ids: readonly string[], signal?: AbortSignal): Promise<void>
+  /** A child of this caller's tree changed. */
+  onDidChange(listener: (child: Child) => void): { dispose(): void }
+}
+
+export function parentStore(coxswain: Coxswain, caller: Caller): ParentStore {
+  const { view } = coxswain
+  const isOwn = (child: Child): boolean => ownsChild(caller, child, (id) => view.get(id)?.child)
+  const childOf = (id: string): Child | undefined => {
+    const child = view.get(id)?.child
+    return child !== undefined && isOwn(child) ? child : undefined
+  }
+  return {
+    caller,
+    commands: coxswain.commandsFor(caller),
+    list: () =>
+      listAnswer(
+        view.list().filter(({ child }) => isOwn(child)),
+        new Date(),
+      ),
+    result: async (id, round) => {
+      const child = childOf(id)
+      if (child === undefined) return { error: unknownChild }
+      const wanted = round ?? child.round
+      const found = isLive(child) && wanted === child.round ? undefined : await readResult(coxswain.paths, id, wanted)
+      if (found !== undefined) return { action: 'result', ready: true, ...found }
+      const note =
+        round !== undefined && round > child.round
+          ? `There was no round ${round} yet.`
+          : 'There is no result of it yet. Its completion comes by itself; do not poll.'
+      return { action: 'result', subagent_id: id, ready: false, phase: child.phase, note }
+    },
+    child: childOf,
+    due: async () => [],
+    acknowledge: async () => ({ status: 'done' }),
+    caughtUp: () => coxswain.refresh(),
+    over: (ids, signal) => until(coxswain, async () => ids.every((id) => isOver(childOf(id))), signal),
+    onDidChange: (listener) =>
+      view.onDidChange((id) => {
+        const child = childOf(id)
+        if (child !== undefined) listener(child)
+      }),
+  }
+}
