@@ -70,13 +70,18 @@ export interface Capacity {
   readonly cap: number
   /** Titles and ids of the children that are live. */
   readonly live: readonly { readonly id: string; readonly title: string }[]
+  /** Places given to dispatches under way, whose children have no id yet. */
+  readonly coming?: number
 }
 
 /** Whether `count` more children fit under every cap. */
 export function decideCapacity(count: number, capacities: readonly Capacity[]): Refused | null {
-  for (const { setting, cap, live } of capacities) {
-    if (live.length + count <= cap) continue
-    const names = live.map((child) => `${child.title} (${child.id})`).join(', ')
+  for (const { setting, cap, live, coming = 0 } of capacities) {
+    if (live.length + coming + count <= cap) continue
+    const names = [
+      ...live.map((child) => `${child.title} (${child.id})`),
+      ...(coming === 0 ? [] : [`${coming} just being dispatched`]),
+    ].join(', ')
     const asked = count === 1 ? 'One more child' : `${count} more children`
     return no(
       'over_cap',

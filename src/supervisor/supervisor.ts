@@ -481,14 +481,20 @@ export class Supervisor {
     const { maxChildrenPerParent, maxChildrenTotal } = this.options.settings()
     const live = this.live()
     const named = (children: readonly Child[]): Capacity['live'] => children.map(({ id, title }) => ({ id, title }))
-    const total = { setting: 'coxswain.maxChildrenTotal', cap: maxChildrenTotal - this.reserved(), live: named(live) }
+    const total = {
+      setting: 'coxswain.maxChildrenTotal',
+      cap: maxChildrenTotal,
+      live: named(live),
+      coming: this.reserved(),
+    }
     if (caller.kind === 'person') return decideCapacity(count, [total])
     const mine = live.filter((child) => child.parentSession === caller.session)
     return decideCapacity(count, [
       {
         setting: 'coxswain.maxChildrenPerParent',
-        cap: maxChildrenPerParent - (this.reservedBy.get(caller.session) ?? 0),
+        cap: maxChildrenPerParent,
         live: named(mine),
+        coming: this.reservedBy.get(caller.session) ?? 0,
       },
       total,
     ])

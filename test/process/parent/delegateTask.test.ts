@@ -29,7 +29,7 @@ describe('dispatch', () => {
     stage = Stage.make()
     const parent = await connect()
     const { answer, refused } = await parent.call({
-      tasks: [{ goal: script(stage.waits('go')) }, { goal: script({ say: 'two' }, stage.waits('go')) }],
+      tasks: [{ goal: script(stage.waits('go'), { say: 'on' }) }, { goal: script({ say: 'two' }, stage.waits('go')) }],
     })
     const [one, two] = answer.subagent_ids as [string, string]
     expect(refused).toBe(false)
@@ -82,6 +82,7 @@ describe('dispatch', () => {
     stage = Stage.make()
     const parent = await connect()
     const goals = ['a', 'b', 'c', 'd', 'e', 'f']
+    await parent.ids()
     const all = await Promise.all(goals.map((name) => parent.call({ goal: script({ say: name }, stage.waits('go')) })))
     const accepted = all.filter(({ refused }) => !refused)
     expect(accepted).toHaveLength(3)
@@ -98,6 +99,30 @@ describe('dispatch', () => {
     expect([over.refused, stage.left().children.length]).toEqual([true, 3])
     stage.open('go')
     await Promise.all(ids.map((each) => stage.settled(each)))
+  })
+
+  it('no answer waits for a child: all come while every child is held up, a usual one within 100 ms', async () => {
+    stage = Stage.make()
+    const parent = await connect()
+    await parent.ids()
+    const took: number[] = []
+    const timed = async (input: Record<string, unknown>) => {
+      const heard = await parent.call(input)
+      took.push(heard.ms)
+      return heard
+    }
+    const ids: string[] = []
+    for (let n = 0; n < 3; n++) ids.push((await timed({ goal: script(stage.waits('go')) })).answer.subagent_ids[0])
+    for (const subagent_id of ids) {
+      await timed({ action: 'steer', subagent_id, message: 'Open b.js.' })
+      await timed({ action: 'result', subagent_id })
+      await timed({ action: 'list' })
+      await timed({ action: 'stop', subagent_id })
+    }
+    took.sort((a, b) => a - b)
+    console.log(`answers in ms: ${took.map(Math.round).join(' ')}`)
+    expect(took[Math.floor(took.length / 2)]).toBeLessThan(100)
+    for (const id of ids) expect((await stage.settled(id)).phase).toBe('CANCELLED')
   })
 
   it.each<[string, Record<string, unknown>, RegExp]>([
