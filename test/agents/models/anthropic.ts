@@ -45,6 +45,8 @@ export class AnthropicServer {
   private readonly problems: string[] = []
   /** Paths of requests that are no conversation: probes and token counts. */
   readonly others: string[] = []
+  /** Tells clients apart that share one key, by what they ask. */
+  clientOf: (body: ModelRequest['body']) => string | undefined = () => undefined
 
   private constructor(private readonly server: http.Server) {}
 
@@ -119,9 +121,10 @@ export class AnthropicServer {
       return json(response, request.method === 'HEAD' ? 200 : 404, {})
     }
     const bearer = request.headers.authorization?.replace(/^Bearer /, '')
-    const key = String(request.headers['x-api-key'] ?? bearer ?? 'no key')
+    const body = JSON.parse(raw) as ModelRequest['body']
+    const key = this.clientOf(body) ?? String(request.headers['x-api-key'] ?? bearer ?? 'no key')
     const script = this.of(key)
-    const made: ModelRequest = { key, body: JSON.parse(raw) as ModelRequest['body'], aborted: false }
+    const made: ModelRequest = { key, body, aborted: false }
     response.on('close', () => {
       if (!response.writableEnded) made.aborted = true
     })

@@ -46,6 +46,8 @@ export class Stage {
   readonly root: string
   readonly repo: string
   readonly data: string
+  /** Further variables of everything that is started from here. */
+  readonly variables: Record<string, string> = {}
   private readonly running = new Set<Running>()
   private readonly opened: Coxswain[] = []
   private followed: FollowedStore | undefined
@@ -82,6 +84,7 @@ export class Stage {
       LANG: 'C.UTF-8',
       COXSWAIN_DATA_DIR: this.data,
       COXSWAIN_DEMO_PACE_MS: '0',
+      ...this.variables,
     }
   }
 
