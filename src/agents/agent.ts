@@ -64,6 +64,11 @@ export interface ConversationStart {
   readonly abilities: Abilities
   /** The executable as found, absolute; absent for agents whose settings carry the whole command. */
   readonly executable?: string
+  /**
+   * For an orchestrator: our command line, which acts as this child when it calls it; with `mcp` it serves delegate_task
+   * over stdio. Absent for leaves.
+   */
+  readonly launcher?: string
   /** A person is attached and can answer questions. */
   readonly attended: boolean
 }

@@ -636,6 +636,10 @@ class ClaudeConversation implements Conversation {
   }
 }
 
+/** An orchestrator's way to its own children. */
+const delegateServer = (launcher: string): string =>
+  JSON.stringify({ mcpServers: { coxswain: { type: 'stdio', command: launcher, args: ['mcp'] } } })
+
 function launchOf(settings: ClaudeSettings, start: ConversationStart): AgentLaunch {
   const model = start.model ?? settings.model
   const effort = start.effort ?? settings.effort
@@ -655,6 +659,7 @@ function launchOf(settings: ClaudeSettings, start: ConversationStart): AgentLaun
       ...['--setting-sources', settings.repositorySettings === true ? 'user,project' : 'user'],
       ...(rules.length === 0 ? [] : ['--append-system-prompt-file', rulesFile]),
       '--strict-mcp-config',
+      ...option('--mcp-config', start.launcher === undefined ? undefined : delegateServer(start.launcher)),
       ...option('--model', model),
       ...option('--effort', effort),
       ...option('--max-turns', lower(start.maxTurns, settings.maxTurns)),

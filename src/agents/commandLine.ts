@@ -302,6 +302,7 @@ function environmentOf(start: ConversationStart): Record<string, string> {
     ...(start.resume ? { COXSWAIN_RESUME: '1' } : {}),
     COXSWAIN_PROMPT_FILE: start.promptFile,
     COXSWAIN_CONTROL_DIR: start.controlDir,
+    ...(start.launcher === undefined ? {} : { COXSWAIN_CLI: start.launcher }),
     ...(start.model === undefined ? {} : { COXSWAIN_MODEL: start.model }),
     ...(start.effort === undefined ? {} : { COXSWAIN_EFFORT: start.effort }),
   }

@@ -4,12 +4,12 @@ import { readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openCoxswain, type Coxswain, type CoxswainOptions } from '../supervisor/openCoxswain'
-import { readSettings, type Settings } from '../supervisor/settings'
 import { flagOptions, type Flags, type Invocation } from './invocation'
 import { UsageError, type Output } from './output'
 import { agents, act, list, result, resume, show, steer, transcript } from './commands'
 import { audit, decide, verify } from './judging'
 import { doctor } from './doctor'
+import { machineSettings } from './machineSettings'
 import { run } from './run'
 import { supervise } from './supervise'
 
@@ -154,7 +154,7 @@ async function open(
 ): Promise<Coxswain> {
   if (process.platform === 'win32')
     throw new UsageError('unsupported', 'Coxswain cannot keep agents safely on native Windows. Run it in WSL instead.')
-  const settings = settingsOf(flags)
+  const settings = machineSettings(process.env, flags.agents)
   const opened = await openCoxswain({
     folder: resolve(flags.repo ?? ''),
     ...(flags.store === undefined ? {} : { store: resolve(flags.store) }),
@@ -173,22 +173,6 @@ async function open(
   })
   if ('commands' in opened) return opened
   throw new UsageError('repository', opened.message)
-}
-
-function settingsOf(flags: Flags): Settings {
-  if (flags.agents === undefined) return readSettings({}).settings
-  let value: unknown
-  try {
-    value = JSON.parse(readFileSync(flags.agents, 'utf8'))
-  } catch (error) {
-    throw new UsageError(
-      'invalid',
-      `The agents file ${flags.agents} cannot be used: ${error instanceof Error ? error.message : String(error)}.`,
-    )
-  }
-  const { settings, problems } = readSettings({ agents: value })
-  if (problems.length > 0) throw new UsageError('invalid', `The agents file ${flags.agents}: ${problems.join(' ')}`)
-  return settings
 }
 
 function version(): string {

@@ -1,6 +1,8 @@
 // Whose a child is. A person at the panel owns the workspace and sees every tree; a parent sees what it spawned and all
 // below it, and a child of ours that calls Coxswain is a parent of its own.
 import type { Child } from './child'
+import type { Refused } from './decide'
+import type { Answer } from './events'
 
 /** Who a command comes from. */
 export type Caller =
@@ -23,4 +25,21 @@ export function ownsChild(caller: Caller, child: Child, lookUp: (id: string) => 
     at = at.parentChild === null ? undefined : lookUp(at.parentChild)
   }
   return false
+}
+
+/** Leave to act is a person's to give: an agent that could allow what its child asks for would allow it to itself. */
+export function decideAnswerBy(caller: Caller, child: Child, requestId: string, answer: Answer): Refused | null {
+  const asked = child.requests.find((request) => request.id === requestId)
+  if (caller.kind === 'person' || asked?.ask.kind !== 'approval' || answer.kind !== 'allow') return null
+  return { code: 'unsupported', message: 'Only a person can allow this. It waits in the panel; you may deny it.' }
+}
+
+/** The checked-out branch is the person's. */
+export function decideApplyBy(caller: Caller): Refused | null {
+  if (caller.kind === 'person') return null
+  return {
+    code: 'unsupported',
+    message:
+      "Only a person applies work to the checked-out branch. Merge the child's branch in your own worktree, or report it.",
+  }
 }

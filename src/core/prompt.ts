@@ -5,6 +5,9 @@ import type { Task } from './events'
 const early = 'Added before you started, by the person or agent who gave you this task:'
 const missed = 'Said to you while you were working, but you had stopped before you read it. Take it into account:'
 
+const delegating =
+  'You may hand out parts of this to children of your own: with the tool delegate_task, or with the command "$COXSWAIN_CLI". Each works in a worktree and on a branch of its own, which begins at your last commit; merge what you accept. Save their ids, do what does not depend on them, then end your turn: what they report comes to you as your next turn. Never poll. A report is a claim; its verdict stands beside it.'
+
 /**
  * The first turn: the goal, its context, where to work, the contract's demands, steers that came before the start, and
  * what was said on resuming a child whose agent had never run.
@@ -22,6 +25,7 @@ export function firstPrompt(
     ...(task.context === undefined || task.context.trim() === '' ? [] : [`Context:\n${task.context.trim()}`]),
     `You work in ${place.cwd}, a git worktree of your own on the branch ${place.branch}. Keep all changes inside it and commit what you finish there. Do not push, and do not switch branches.`,
     ...(attended ? [] : ['Nobody is there to answer questions: decide yourself, and say what you assumed.']),
+    ...(task.role === 'orchestrator' ? [delegating] : []),
     ...(contract === '' ? [] : [contract]),
     ...steerParts(early, steers),
     ...(message === null || message.trim() === '' ? [] : [message.trim()]),

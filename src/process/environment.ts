@@ -19,6 +19,7 @@ export const baseEnvironmentNames: readonly string[] = [
   'TZ',
   'TMPDIR',
   'TERM',
+  'COXSWAIN_DATA_DIR',
   'XDG_CONFIG_HOME',
   'XDG_DATA_HOME',
   'XDG_CACHE_HOME',

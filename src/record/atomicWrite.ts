@@ -3,14 +3,14 @@ import { randomBytes } from 'node:crypto'
 import { link, open, rename, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Replaces `path` (0600). The former content stays when anything fails; nothing half-written is left beside it. */
-export async function writeWhole(path: string, data: string): Promise<void> {
-  await aside(path, data, (temporary) => rename(temporary, path))
+/** Replaces `path` (0600 unless `mode` says otherwise). The former content stays when anything fails; nothing half-written is left beside it. */
+export async function writeWhole(path: string, data: string, mode = 0o600): Promise<void> {
+  await aside(path, data, mode, (temporary) => rename(temporary, path))
 }
 
 /** Creates `path` (0600) whole, or answers false because it exists. Of many at once exactly one gets true. */
 export async function createWhole(path: string, data: string): Promise<boolean> {
-  return await aside(path, data, async (temporary) => {
+  return await aside(path, data, 0o600, async (temporary) => {
     try {
       await link(temporary, path)
       return true
@@ -23,9 +23,14 @@ export async function createWhole(path: string, data: string): Promise<boolean> 
   })
 }
 
-async function aside<T>(path: string, data: string, place: (temporary: string) => Promise<T>): Promise<T> {
+async function aside<T>(
+  path: string,
+  data: string,
+  mode: number,
+  place: (temporary: string) => Promise<T>,
+): Promise<T> {
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
-  const file = await open(temporary, 'wx', 0o600)
+  const file = await open(temporary, 'wx', mode)
   try {
     try {
       await file.writeFile(data)

@@ -124,6 +124,7 @@ async function converse(
     autonomy: recipe.autonomy,
     abilities: recipe.abilities,
     attended: tools.attended(),
+    ...(child.task.role === 'orchestrator' ? { launcher: tools.launcher } : {}),
     ...(rules.length === 0 ? {} : { projectRules: rules }),
     ...(costUsd === null ? {} : { sessionCostUsd: costUsd }),
     sessionTokens: { input, output },

@@ -58,6 +58,8 @@ export interface DispatchAnswer {
   readonly subagent_ids: readonly string[]
   readonly control_hint: string
   readonly live_transcripts: readonly string[]
+  /** What is not as it was asked for. */
+  readonly notes?: readonly string[]
 }
 
 export const steerRequestSchema = z.strictObject({

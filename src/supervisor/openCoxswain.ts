@@ -31,6 +31,7 @@ import { childBehind } from './childBehind'
 import { commandNames, type CommandAnswer, type CommandName, type Commands, type Refusal } from './commands'
 import { followStore, type FollowedStore } from './followStore'
 import { askOwner, serveCommands, type OwnerServer } from './ownerSocket'
+import { writeLauncher } from './launcher'
 import { limitsFrom, type Settings } from './settings'
 import type { Caller } from '../core/ownership'
 import { Supervisor } from './supervisor'
@@ -355,8 +356,9 @@ class OpenStore implements Coxswain {
       tools: await this.tools(lease),
       settings: () => {
         const settings = this.options.settings()
-        const { maxChildrenPerParent, maxChildrenTotal, defaultAgent } = settings
-        return { maxChildrenPerParent, maxChildrenTotal, defaultAgent, limits: limitsFrom(settings) }
+        const { maxChildrenPerParent, maxChildrenTotal, defaultAgent, maxSpawnDepth, orchestratorEnabled } = settings
+        const spawn = { maxSpawnDepth, orchestratorEnabled }
+        return { maxChildrenPerParent, maxChildrenTotal, defaultAgent, spawn, limits: limitsFrom(settings) }
       },
       recipe: async (request, agentId, callersAgents) => {
         const bundled = await this.bundled()
@@ -433,6 +435,7 @@ class OpenStore implements Coxswain {
     return {
       paths,
       epoch: lease.epoch,
+      launcher: await this.launcher(),
       now: () => new Date(),
       newId,
       slots: new Slots(join(dataFolder(options.environment), 'slots'), isRunning),
@@ -564,6 +567,13 @@ class OpenStore implements Coxswain {
       demoScript: join(this.options.dist, 'demoAgent.js'),
       demoSessions: this.paths.demoSessions,
     }
+  }
+
+  /** Absent Node: the place where it will be once there is one; nothing can be started before. */
+  private async launcher(): Promise<string> {
+    const node = await this.node()
+    const cli = join(this.options.dist, 'cli.js')
+    return typeof node === 'string' ? await writeLauncher(this.paths.bin, node, cli) : join(this.paths.bin, 'coxswain')
   }
 
   /** The keeper outlives an extension's folder, so it runs from a copy named by its content. */

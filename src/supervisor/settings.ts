@@ -17,6 +17,8 @@ export interface Settings {
   readonly worktreeRoot: string
   readonly autonomy: Autonomy
   readonly defaultAgent: string
+  readonly maxSpawnDepth: number
+  readonly orchestratorEnabled: boolean
   readonly agents: AgentsSettings
   /** '' = look for one. */
   readonly nodePath: string
@@ -33,6 +35,8 @@ export const defaultSettings: Settings = {
   worktreeRoot: '',
   autonomy: 'edit',
   defaultAgent: 'demo',
+  maxSpawnDepth: 1,
+  orchestratorEnabled: false,
   agents: {},
   nodePath: '',
 }
@@ -67,7 +71,12 @@ const fields = {
   autonomy: autonomySchema,
   defaultAgent: z.string().min(1),
   nodePath: z.string(),
+  maxSpawnDepth: z.number().int().min(1).max(5),
+  orchestratorEnabled: z.boolean(),
 } as const
+
+/** Every setting that is read here, without a prefix. */
+export const settingNames: readonly string[] = [...Object.keys(fields), 'agents']
 
 /**
  * Settings as somebody wrote them, by name without a prefix. What does not fit keeps its default and is named in

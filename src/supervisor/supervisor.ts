@@ -15,8 +15,9 @@ import {
   type Refused,
 } from '../core/decide'
 import type { Actor, Fact, Limits, Recipe, Task } from '../core/events'
-import { ownsChild, sessionOf, type Caller } from '../core/ownership'
+import { decideAnswerBy, decideApplyBy, ownsChild, sessionOf, type Caller } from '../core/ownership'
 import { plainLine } from '../core/plainText'
+import { decideHandedOn, decideOwnDispatch, depthOf, roleAt, type SpawnLimits } from '../core/spawnTree'
 import { textLogHeader } from '../core/textLog'
 import { writeWhole, syncFolder } from '../record/atomicWrite'
 import type { Deed } from '../record/audit'
@@ -47,6 +48,7 @@ export interface SupervisorSettings {
   readonly maxChildrenTotal: number
   readonly defaultAgent: string
   readonly limits: Limits
+  readonly spawn: SpawnLimits
 }
 
 export interface SupervisorOptions {
@@ -176,7 +178,10 @@ export class Supervisor {
         done(
           'answer',
           subagent_id ?? this.childWithRequest(request_id),
-          (run) => run.answer(request_id, answer, by),
+          (run) => {
+            const refused = decideAnswerBy(caller, run.child, request_id, answer)
+            return refused === null ? run.answer(request_id, answer, by) : Promise.resolve(refused)
+          },
           'The answer was handed to the agent.',
         ),
       flag: ({ subagent_id, title, pinned, archived, seen }) =>
@@ -219,7 +224,7 @@ export class Supervisor {
         ),
       apply: async ({ subagent_id, how = 'merge', override = [], message }) => {
         const run = await this.own(caller, subagent_id)
-        const refused = decideApply(run?.child, override)
+        const refused = decideApplyBy(caller) ?? decideApply(run?.child, override)
         if (run === undefined || refused !== null) return { error: refused ?? unknownChild }
         const words = message?.trim() ?? ''
         const outcome = await this.options.tools.apply(run.child, how, words === '' ? run.child.title : words)
@@ -295,10 +300,12 @@ export class Supervisor {
         throw error
       }
       if (waits === null) for (const run of accepted) run.start()
-      return this.handle(
+      const notes = [...new Set(drafts.flatMap(({ note }) => note ?? []))]
+      const handle = this.handle(
         delegationId,
         accepted.map((run) => run.child),
       )
+      return notes.length === 0 ? handle : { ...handle, notes }
     } finally {
       this.reserve(session, -held)
     }
@@ -333,21 +340,11 @@ export class Supervisor {
     settings: SupervisorSettings,
     agents: AgentsSettings,
   ): Promise<Draft[] | Refusal> {
-    if (caller.kind === 'parent' && caller.child !== undefined)
-      return {
-        error: {
-          code: 'unsupported',
-          message:
-            'A child may not dispatch children of its own here (coxswain.maxSpawnDepth = 1). Do the work yourself.',
-        },
-      }
-    if (request.tasks.some((task) => task.role === 'orchestrator'))
-      return {
-        error: {
-          code: 'unsupported',
-          message: 'Orchestrators are switched off (coxswain.orchestratorEnabled). Leave role out, or use "leaf".',
-        },
-      }
+    const above = caller.kind === 'parent' && caller.child !== undefined ? this.known(caller.child) : null
+    if (above === undefined) return { error: unknownChild }
+    const mayNot = above === null ? null : decideOwnDispatch(above, (id) => this.known(id), settings.spawn)
+    if (mayNot !== null) return { error: mayNot }
+    const depth = above === null ? 1 : depthOf(above, (id) => this.known(id)) + 1
     const refusedBatch = decideBatchGoals(request.tasks.map((task) => task.goal))
     if (refusedBatch !== null) return { error: refusedBatch }
     const drafts: Draft[] = []
@@ -366,15 +363,21 @@ export class Supervisor {
         }
       const recipe = await this.options.recipe(task, task.agent ?? settings.defaultAgent, agents)
       if ('message' in recipe) return { error: { code: 'unknown_agent', message: recipe.message } }
+      const tooMuch = above === null ? null : decideHandedOn(above, recipe.autonomy, recipe.allowedTools)
+      if (tooMuch !== null) return { error: tooMuch }
       const frozen = freezeContract(reading.contract, this.options.hash)
+      const { role, note } = roleAt(task.role ?? 'leaf', depth, settings.spawn)
+      // What an orchestrator hands out builds on what it has done itself.
+      const base = task.base ?? above?.worktree?.branch
       drafts.push({
         contract: frozen,
+        note,
         task: {
           goal: task.goal.trim(),
           ...(task.context === undefined ? {} : { context: task.context }),
           title: titleOf(task),
-          ...(task.base === undefined ? {} : { base: task.base }),
-          role: task.role ?? 'leaf',
+          ...(base === undefined ? {} : { base }),
+          role,
           contract: contractRef(reading.contract, frozen),
           recipe,
           limits: limitsOf(task, settings.limits),
@@ -583,7 +586,12 @@ export class Supervisor {
   }
 
   private mayControl(caller: Caller, child: Child): boolean {
-    return ownsChild(caller, child, (id) => this.runs.get(id)?.child ?? this.options.tools.childOf(id))
+    return ownsChild(caller, child, (id) => this.known(id))
+  }
+
+  /** A child as it stands, open here or not. */
+  private known(id: string): Child | undefined {
+    return this.runs.get(id)?.child ?? this.options.tools.childOf(id)
   }
 
   private steerNote(id: string): string {
@@ -623,6 +631,8 @@ export class Supervisor {
 }
 
 interface Draft {
+  /** What is not as it was asked for. */
+  readonly note: string | null
   readonly task: Task
   readonly contract: FrozenContract
 }

@@ -25,6 +25,8 @@ export interface WorktreeState {
 export interface Tools {
   readonly paths: StorePaths
   readonly epoch: number
+  /** Our command line, for children that may dispatch. */
+  readonly launcher: string
   readonly now: () => Date
   readonly newId: () => string
   /** False once another owner has taken the store: then nothing is written or started any more. */

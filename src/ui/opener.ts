@@ -8,20 +8,6 @@ import { t } from './present/l10n'
 import type { ClosedWhy, Opened, Opener } from './supervision'
 
 /** One field per setting that the supervisor acts on; each is `coxswain.NAME`. */
-const settingNames = [
-  'maxChildrenPerParent',
-  'maxChildrenTotal',
-  'childTimeoutSeconds',
-  'stopGraceSeconds',
-  'approvalTimeoutSeconds',
-  'afterWindowCloses',
-  'reloadLeaseSeconds',
-  'worktreeRoot',
-  'autonomy',
-  'agents',
-  'nodePath',
-] as const satisfies readonly (keyof Settings)[]
-
 export function realOpener(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Opener {
   const environment = process.env
   return {
@@ -37,13 +23,13 @@ export function realOpener(context: vscode.ExtensionContext, log: vscode.LogOutp
           why: 'unsupported',
           message: t('Coxswain cannot watch over processes on Windows itself. Open this folder in WSL.'),
         }
-      const [{ openCoxswain }, { readSettings }] = await Promise.all([
+      const [{ openCoxswain }, { readSettings, settingNames }] = await Promise.all([
         import('../supervisor/openCoxswain'),
         import('../supervisor/settings'),
       ])
       let told = ''
       const settings = (): Settings => {
-        const read = readSettings(written())
+        const read = readSettings(written(settingNames))
         const problems = read.problems.join(' ')
         if (problems !== told && problems !== '') log.warn('settings', problems)
         told = problems
@@ -86,9 +72,9 @@ export function realOpener(context: vscode.ExtensionContext, log: vscode.LogOutp
   }
 }
 
-function written(): Record<string, unknown> {
+function written(names: readonly string[]): Record<string, unknown> {
   const configuration = vscode.workspace.getConfiguration('coxswain')
-  return Object.fromEntries(settingNames.map((name) => [name, configuration.get(name)]))
+  return Object.fromEntries(names.map((name) => [name, configuration.get(name)]))
 }
 
 function whyClosed(problem: Problem): ClosedWhy {

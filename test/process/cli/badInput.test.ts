@@ -172,6 +172,26 @@ describe('a dispatch that cannot be is refused in one sentence, exit 2, and leav
     expect(stage.left()).toEqual(nothing)
   })
 
+  it('a settings file that cannot be used, with the mistake named', async () => {
+    stage = Stage.make()
+    const rows: [content: string, words: RegExp][] = [
+      ['{', /^The settings file ROOT\/d\/settings\.json cannot be used: /],
+      ['[]', /must hold one JSON object\.$/],
+      ['{"maxChildrn": 2}', /there is no setting maxChildrn\. Known: maxChildrenPerParent, /],
+      ['{"coxswain.maxChildrenTotal": 0}', /maxChildrenTotal is 0, which cannot be used; 4 is used instead\.$/],
+    ]
+    for (const [content, words] of rows) {
+      stage.file(content, 'd/settings.json')
+      const [code, kind, message] = await refusal(['list'])
+      expect([code, kind]).toEqual([2, 'invalid'])
+      expect(message).toMatch(words)
+    }
+    stage.file('{"coxswain.maxChildrenTotal": 1}', 'd/settings.json')
+    const [, kind, message] = await refusal(['run', '--task', stage.tasks(goal, goal)])
+    expect([kind, message]).toEqual(['over_cap', expect.stringContaining('coxswain.maxChildrenTotal = 1')])
+    expect(stage.left()).toEqual(nothing)
+  })
+
   it('an agent that is not installed, naming where it was looked for and how to get it', async () => {
     stage = Stage.make()
     const agents = (command: string) =>

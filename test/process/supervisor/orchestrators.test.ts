@@ -1,0 +1,153 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { Caller } from '../../../src/core/ownership'
+import type { Coxswain } from '../../../src/supervisor/openCoxswain'
+import { eventually, script, Stage } from './stage'
+
+let stage: Stage
+afterEach(() => stage.clear())
+
+const switched = { orchestratorEnabled: true, maxSpawnDepth: 2, maxChildrenTotal: 9 }
+const as = (child: string): Caller => ({ kind: 'parent', session: `child:${child}`, child })
+
+async function spawned(coxswain: Coxswain, task: { goal: string; [key: string]: unknown }): Promise<string> {
+  const answer = await coxswain.commands.spawn({ tasks: [task] })
+  if ('error' in answer) throw new Error(answer.error.message)
+  return answer.subagent_ids[0] as string
+}
+
+const refused = (answer: object): unknown =>
+  'error' in answer ? (answer.error as { message: string }).message : answer
+
+describe('an orchestrator', () => {
+  it('dispatches through the command line as itself; its children begin at its own last commit', async () => {
+    stage = Stage.make()
+    writeFileSync(
+      join(stage.data, 'settings.json'),
+      JSON.stringify({ ...switched, 'coxswain.maxChildrenPerParent': 2 }),
+    )
+    const agents = stage.agents(`
+      import { execFileSync } from 'node:child_process'
+      import { readFileSync, writeFileSync } from 'node:fs'
+      const run = (file, ...args) => execFileSync(file, args, { encoding: 'utf8' })
+      const say = (line) => console.log(JSON.stringify(line))
+      writeFileSync('plan.md', 'a plan')
+      run('git', 'add', '.')
+      run('git', 'commit', '-qm', 'A plan')
+      const cli = process.env.COXSWAIN_CLI
+      const task = JSON.stringify({ tasks: [{ goal: ${JSON.stringify(script(stage.waits('go'), { say: 'one' }, { commit: 'Below' }))}, agent: 'demo' }] })
+      writeFileSync(process.env.COXSWAIN_CONTROL_DIR + '/task.json', task)
+      const handle = JSON.parse(run(cli, 'run', '--task', process.env.COXSWAIN_CONTROL_DIR + '/task.json', '--detach', '--json'))
+      say({ type: 'text', text: handle.subagent_ids[0] })
+      say({ type: 'text', text: JSON.stringify(JSON.parse(run(cli, 'list', '--json')).subagents.map((s) => s.subagent_id)) })
+      say({ type: 'text', text: readFileSync(process.env.COXSWAIN_PROMPT_FILE, 'utf8').includes('delegate_task') })
+      say({ type: 'result', ok: true, summary: 'handed out' })`)
+    const top = await stage.detached(
+      { goal: 'Plan and hand out.', agent: 'kid', role: 'orchestrator' },
+      '--agents',
+      agents,
+    )
+    await stage.settled(top)
+    const [below = '', seen] = stage.said(top)
+    stage.open('go')
+    const child = await stage.settled(below)
+    expect([child.parentChild, child.parentSession, child.task.role, child.phase]).toEqual([
+      top,
+      `child:${top}`,
+      'leaf',
+      'SUCCESS',
+    ])
+    expect(JSON.parse(seen ?? '')).toEqual([below])
+    expect(
+      stage
+        .git('log', '--format=%s', child.worktree?.branch ?? '')
+        .split('\n')
+        .slice(-2),
+    ).toEqual(['A plan', 'First'])
+  })
+
+  it('controls its own tree and nothing else; whoever stands above controls both', async () => {
+    stage = Stage.make()
+    const person = await stage.coxswain({ set: switched })
+    const top = await spawned(person, { goal: script(stage.waits('end')), role: 'orchestrator', title: 'Top' })
+    const beside = await spawned(person, { goal: script(stage.waits('end')), title: 'Beside' })
+    const outside = await stage.coxswain({ set: switched, as: { kind: 'parent', session: 'outside' }, role: 'command' })
+    const its = await stage.coxswain({ set: switched, as: as(top), role: 'command' })
+    await stage.until(top, 'at work', ({ phase }) => phase === 'RUNNING')
+    const below = await spawned(its, { goal: script(stage.waits('end')), title: 'Below' })
+    await stage.until(below, 'at work', ({ phase }) => phase === 'RUNNING')
+    const lateral = await stage.coxswain({ set: switched, as: as(beside), role: 'command' })
+    const unknown = "There is no such subagent in this conversation's spawn tree. Use list for the ids that are yours."
+    const steer = (by: Coxswain, id: string) => by.commands.steer({ subagent_id: id, message: 'Mind the tide.' })
+    expect(refused(await steer(lateral, below))).toBe(unknown)
+    expect(refused(await steer(outside, below))).toBe(unknown)
+    expect(refused(await steer(its, beside))).toBe(unknown)
+    expect(refused(await steer(its, top))).toBe(unknown)
+    expect(await steer(its, below)).toMatchObject({ status: 'queued' })
+    expect(await steer(person, below)).toMatchObject({ status: 'queued' })
+    // Its merging stays in its own worktree.
+    expect(refused(await its.commands.apply({ subagent_id: below }))).toMatch(/^Only a person applies work/)
+    for (const id of [top, beside, below])
+      expect(await person.commands.stop({ subagent_id: id })).toMatchObject({ action: 'stop' })
+    await Promise.all([top, beside, below].map((id) => stage.settled(id)))
+    await stage.untilNothingRuns()
+  })
+
+  it('may deny what its child asks leave for, and never allow it', async () => {
+    stage = Stage.make()
+    const person = await stage.coxswain({ set: switched })
+    const top = await spawned(person, { goal: script(stage.waits('end')), role: 'orchestrator' })
+    await stage.until(top, 'at work', ({ phase }) => phase === 'RUNNING')
+    const its = await stage.coxswain({ set: switched, as: as(top), role: 'command' })
+    const below = await spawned(its, { goal: script({ ask: { tool: 'Bash', input: { command: 'rm -rf /' } } }) })
+    const { requests } = await stage.until(below, 'it asks', (child) => child.requests.length === 1)
+    const asked = { subagent_id: below, request_id: requests[0]?.id ?? '' }
+    expect(refused(await its.commands.answer({ ...asked, answer: { kind: 'allow', scope: 'once' } }))).toMatch(
+      /^Only a person can allow this\./,
+    )
+    expect(await its.commands.answer({ ...asked, answer: { kind: 'deny', message: 'No.' } })).toMatchObject({
+      status: 'done',
+    })
+    stage.open('end')
+    await Promise.all([top, below].map((id) => stage.settled(id)))
+  })
+
+  it('goes no deeper than the settings allow, and hands on no more than it has', async () => {
+    stage = Stage.make()
+    const person = await stage.coxswain({ set: switched })
+    const leaf = await spawned(person, { goal: script(stage.waits('end')) })
+    const top = await spawned(person, { goal: script(stage.waits('end')), role: 'orchestrator', autonomy: 'edit' })
+    await stage.until(top, 'at work', ({ phase }) => phase === 'RUNNING')
+    const spawn = async (child: string, task: object, set: object = switched) => {
+      const its = await stage.coxswain({ set: { ...set }, as: as(child), role: 'command' })
+      return await its.commands.spawn({ tasks: [{ goal: script(stage.waits('end')), ...task }] })
+    }
+    expect(refused(await spawn(leaf, {}))).toBe(
+      'A leaf child may not dispatch children of its own. Do the work yourself.',
+    )
+    expect(refused(await spawn(top, { autonomy: 'autonomous' }))).toBe(
+      'A child\'s autonomy cannot go beyond its parent\'s, which is "edit".',
+    )
+    expect(await spawn(top, { role: 'orchestrator' })).toMatchObject({
+      status: 'dispatched',
+      notes: [expect.stringContaining('Nothing may be dispatched below depth 2 (coxswain.maxSpawnDepth)')],
+    })
+    expect(refused(await spawn('aaaaaaaaaa', {}))).toMatch(/^There is no such subagent/)
+    stage.open('end')
+    await eventually(() => stage.childProcesses().length === 0, 'all have ended')
+  })
+
+  it('is a leaf, and is told so, where orchestrators are switched off', async () => {
+    stage = Stage.make()
+    const person = await stage.coxswain({ set: { maxSpawnDepth: 2 } })
+    const answer = await person.commands.spawn({ tasks: [{ goal: script({ say: 'one' }), role: 'orchestrator' }] })
+    expect(answer).toMatchObject({
+      notes: [expect.stringContaining('Orchestrators are switched off (coxswain.orchestratorEnabled)')],
+    })
+    const id = 'error' in answer ? '' : (answer.subagent_ids[0] ?? '')
+    const child = await stage.settled(id)
+    expect(child.task.role).toBe('leaf')
+    expect(readFileSync(stage.paths.child(id).attempt(1).prompt, 'utf8')).not.toContain('delegate_task')
+  })
+})
