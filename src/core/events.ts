@@ -62,6 +62,7 @@ export const taskSchema = z.object({
   title: z.string(),
   base: z.string().optional(),
   role: z.enum(['leaf', 'orchestrator']),
+  metadata: z.record(z.string(), z.unknown()).optional(),
   contract: contractRefSchema,
   recipe: recipeSchema,
   limits: limitsSchema,

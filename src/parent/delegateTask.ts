@@ -1,6 +1,7 @@
 // `delegate_task`, the one tool of a parent agent, whoever carries it (MCP, the editor's chat): a wish in, an answer out,
 // and with it the completions that are due. Nothing here waits for a child, save where a person configured join mode.
 import { isRefusal, type Refusal } from '../supervisor/commands'
+import { isOver } from '../supervisor/waiting'
 import type { Due, ParentStore } from './parentStore'
 import { readWish, type Wish } from './wish'
 
@@ -96,7 +97,7 @@ export class DelegateTask {
     if (isRefusal(answer)) return answer
     const note = notes.length === 0 ? {} : { note: notes.join(' ') }
     if (!this.join) return { ...answer, ...note }
-    await store.over(answer.subagent_ids, signal)
+    await store.until(() => answer.subagent_ids.every((id) => isOver(store.child(id))), signal)
     if (signal?.aborted === true) {
       const reason = 'the agent that waited for it was stopped'
       for (const subagent_id of answer.subagent_ids)

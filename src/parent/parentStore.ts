@@ -7,7 +7,7 @@ import type { Commands, Refusal } from '../supervisor/commands'
 import type { Coxswain } from '../supervisor/openCoxswain'
 import { listAnswer, type ListAnswer } from '../supervisor/payloads'
 import { readResult, type ChildResult } from '../supervisor/results'
-import { isOver, until } from '../supervisor/waiting'
+import { until } from '../supervisor/waiting'
 
 /** What a parent must hear of and has not acknowledged yet; said again under the same id until it has. */
 export interface Due {
@@ -41,8 +41,8 @@ export interface ParentStore {
   acknowledge(ids: readonly string[]): Promise<{ readonly status: 'done' } | Refusal>
   /** Resolves once what this caller has just done shows in `list` and `child`. */
   caughtUp(): Promise<void>
-  /** Resolves once each of these has settled or paused, or `signal` aborts. For those who may wait. */
-  over(ids: readonly string[], signal?: AbortSignal): Promise<void>
+  /** Resolves once `done` says so, asked again after each change, or `signal` aborts. For those who may wait. */
+  until(done: () => boolean, signal?: AbortSignal): Promise<void>
   /** A child of this caller's tree changed. */
   onDidChange(listener: (child: Child) => void): { dispose(): void }
 }
@@ -78,7 +78,7 @@ export function parentStore(coxswain: Coxswain, caller: Caller): ParentStore {
     due: async () => [],
     acknowledge: async () => ({ status: 'done' }),
     caughtUp: () => coxswain.refresh(),
-    over: (ids, signal) => until(coxswain, async () => ids.every((id) => isOver(childOf(id))), signal),
+    until: (done, signal) => until(coxswain, async () => done(), signal),
     onDidChange: (listener) =>
       view.onDidChange((id) => {
         const child = childOf(id)

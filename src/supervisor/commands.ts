@@ -23,6 +23,8 @@ export const taskRequestSchema = z.strictObject({
   role: z.enum(['leaf', 'orchestrator']).optional(),
   allowed_tools: z.array(z.string()).optional(),
   autonomy: z.enum(['ask', 'edit', 'autonomous']).optional(),
+  /** The dispatcher's own notes: kept with the child and told to nobody else. */
+  metadata: z.record(z.string(), z.unknown()).optional(),
   /** Parsed against the contract's own schema by the supervisor. */
   contract: z.unknown().optional(),
   limits: z

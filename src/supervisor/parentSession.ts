@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { identityOf, isRunning } from '../process/identity'
 import { claim } from '../record/lease'
 import { makeFolder, type StorePaths } from '../record/paths'
-import { storeSecret } from './secret'
+import { storeSecret, type StoreSecret } from './secret'
 
 /** A client that restarts its server may overlap with the former one for so long. */
 const overlapMs = 2_000
@@ -25,8 +25,7 @@ export async function namedSession(
   prefix: string,
   words: readonly string[],
 ): Promise<ParentSession> {
-  const secret = await storeSecret(paths)
-  const id = sessionId(prefix, secret.sign(['parent session', prefix, ...words]))
+  const id = sessionOfWords(await storeSecret(paths), prefix, words)
   const me = identityOf(process.pid)
   if (me === undefined) throw new Error('This process cannot see itself in the process table.')
   const folder = join(paths.parents, id.replace(':', '-'))
@@ -44,6 +43,11 @@ export async function namedSession(
         note: 'Another client is connected under this name, so this one has children of its own and does not see the other one’s.',
       }
   }
+}
+
+/** The same words are the same parent, in this store and no other. */
+export function sessionOfWords(secret: StoreSecret, prefix: string, words: readonly string[]): string {
+  return sessionId(prefix, secret.sign(['parent session', prefix, ...words]))
 }
 
 /** Nobody that was here before. */

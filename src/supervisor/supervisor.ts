@@ -74,6 +74,8 @@ export class Supervisor {
   /** Places given to dispatches under way, per parent session; their children are not in `runs` yet. */
   private readonly reservedBy = new Map<string, number>()
   private startingWaiting = false
+  /** Dispatches under way, by whom and under which id. */
+  private readonly dispatching = new Map<string, Promise<DispatchAnswer | Refusal>>()
 
   constructor(private readonly options: SupervisorOptions) {
     this.bell = new Bell(options.tools.paths.bell)
@@ -261,10 +263,37 @@ export class Supervisor {
     caller: Caller,
     agents: AgentsSettings,
   ): Promise<DispatchAnswer | Refusal> {
-    // A dispatch that is told again, because its answer was lost, is the same dispatch.
-    const known = request.dispatch_id === undefined ? [] : this.options.tools.delegated(request.dispatch_id)
-    if (known.length > 0 && known.every((child) => this.mayControl(caller, child)))
-      return this.handle(request.dispatch_id ?? '', known)
+    const { dispatch_id } = request
+    if (dispatch_id === undefined) return await this.dispatch(request, caller, agents)
+    // A dispatch that is told again, because its answer was lost, is the same dispatch, also while it is under way.
+    const key = `${sessionOf(caller)} ${dispatch_id}`
+    const dispatching = this.dispatching.get(key) ?? this.dispatchOnce(dispatch_id, request, caller, agents)
+    this.dispatching.set(key, dispatching)
+    try {
+      return await dispatching
+    } finally {
+      this.dispatching.delete(key)
+    }
+  }
+
+  private async dispatchOnce(
+    dispatchId: string,
+    request: SpawnRequest,
+    caller: Caller,
+    agents: AgentsSettings,
+  ): Promise<DispatchAnswer | Refusal> {
+    const here = [...this.runs.values()].map((run) => run.child).filter((child) => child.delegationId === dispatchId)
+    const known = here.length > 0 ? here : this.options.tools.delegated(dispatchId)
+    if (known.length === 0) return await this.dispatch(request, caller, agents)
+    if (known.every((child) => this.mayControl(caller, child))) return this.handle(dispatchId, known)
+    return { error: { code: 'invalid', message: 'This id of a dispatch cannot be used. Choose another.' } }
+  }
+
+  private async dispatch(
+    request: SpawnRequest,
+    caller: Caller,
+    agents: AgentsSettings,
+  ): Promise<DispatchAnswer | Refusal> {
     const settings = this.options.settings()
     const count = request.tasks.length
     // Taken before the first wait: of two racing dispatches at the cap exactly one is accepted.
@@ -378,6 +407,7 @@ export class Supervisor {
           title: titleOf(task),
           ...(base === undefined ? {} : { base }),
           role,
+          ...(task.metadata === undefined ? {} : { metadata: task.metadata }),
           contract: contractRef(reading.contract, frozen),
           recipe,
           limits: limitsOf(task, settings.limits),
