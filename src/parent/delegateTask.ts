@@ -95,8 +95,9 @@ export class DelegateTask {
   ): Promise<object> {
     const answer = await caughtUp(store, store.commands.spawn(request))
     if (isRefusal(answer)) return answer
-    const note = notes.length === 0 ? {} : { note: notes.join(' ') }
-    if (!this.join) return { ...answer, ...note }
+    const all = [...(answer.notes ?? []), ...notes]
+    const noted = all.length === 0 ? {} : { notes: all }
+    if (!this.join) return { ...answer, ...noted }
     await store.until(() => answer.subagent_ids.every((id) => isOver(store.child(id))), signal)
     if (signal?.aborted === true) {
       const reason = 'the agent that waited for it was stopped'
@@ -106,7 +107,7 @@ export class DelegateTask {
           await store.commands.stop({ subagent_id, reason })
     }
     const control_hint = 'These children are over; what each reported and what was verified follows.'
-    return { ...answer, mode: 'join', control_hint, ...note }
+    return { ...answer, mode: 'join', control_hint, ...noted }
   }
 }
 

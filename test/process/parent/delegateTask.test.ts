@@ -156,7 +156,7 @@ describe('dispatch', () => {
     const parent = await connect()
     const tasks = JSON.stringify([{ goal: script({ say: 'x' }), max_iterations: 3 }])
     const { answer } = await parent.call({ action: '', goal: '', tasks, context: null, model: '' })
-    expect(answer).toMatchObject({ status: 'dispatched', count: 1, note: expect.stringContaining('max_iterations') })
+    expect(answer).toMatchObject({ status: 'dispatched', count: 1, notes: [expect.stringContaining('max_iterations')] })
     await stage.settled(answer.subagent_ids[0])
     expect((await stage.child(answer.subagent_ids[0])).task.limits.maxTurns).toBeNull()
   })
