@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 import { parse as parseYaml } from 'yaml'
 import { isLive, type Child } from '../core/child'
 import { taskRequestSchema, invalidRequest, type SpawnRequest } from '../supervisor/commands'
+import type { Completion } from '../supervisor/completions'
 import type { Coxswain } from '../supervisor/openCoxswain'
-import { readResult, type ChildResult } from '../supervisor/results'
 import { isOver, until } from '../supervisor/waiting'
 import { z } from 'zod'
 import { resultText, withStore } from './commands'
@@ -91,9 +91,21 @@ async function join(coxswain: Coxswain, request: SpawnRequest, { out }: Invocati
         }
       }
     }
+    const printed = new Set<string>()
+    let through: readonly string[] = []
     const over = async (): Promise<boolean> => {
       tell()
-      return ids.every((id) => isOver(view.get(id)?.child))
+      const now = ids.filter((id) => isOver(view.get(id)?.child))
+      if (now.join() !== through.join())
+        for (const completion of await coxswain.completions(coxswain.caller, handle.delegation_id)) {
+          if (printed.has(completion.completion_id)) continue
+          printed.add(completion.completion_id)
+          // Printed first, then acknowledged: who is ended in between leaves it to whoever asks next.
+          out.print(...printable(completion))
+          await commands.acknowledge({ completion_ids: [completion.completion_id] })
+        }
+      through = now
+      return now.length === ids.length
     }
     await until(coxswain, over, interrupted.signal)
     if (interrupts > 0) {
@@ -107,12 +119,15 @@ async function join(coxswain: Coxswain, request: SpawnRequest, { out }: Invocati
       }
       await until(coxswain, over)
     }
-    const results = await Promise.all(ids.map((id) => completion(coxswain, id)))
-    const subagents = results.map(({ entry }) => entry)
-    out.print(
-      { completion: { delegation_id: handle.delegation_id, subagents } },
-      results.map(({ text }) => text).join('\n\n'),
-    )
+    for (const id of ids) {
+      const child = view.get(id)?.child
+      if (child?.paused !== true) continue
+      const go = `coxswain resume ${id}`
+      out.print(
+        { paused: { subagent_id: id, phase: child.phase, condition: 'paused', resume: go } },
+        `${child.title} is paused. Go on with: ${go}`,
+      )
+    }
     await leaveOthers(coxswain)
     if (interrupts > 0) return 130
     return exitCode(ids.map((id) => view.get(id)?.child))
@@ -121,15 +136,13 @@ async function join(coxswain: Coxswain, request: SpawnRequest, { out }: Invocati
   }
 }
 
-async function completion(coxswain: Coxswain, id: string): Promise<{ entry: ChildResult | object; text: string }> {
-  const child = coxswain.view.get(id)?.child
-  const entry = child === undefined ? undefined : await readResult(coxswain.paths, id, child.round)
-  if (entry !== undefined) return { entry, text: resultText(entry) }
-  const words = `${child?.title ?? id} is paused. Go on with: coxswain resume ${id}`
-  return {
-    entry: { subagent_id: id, phase: child?.phase ?? 'UNKNOWN', condition: 'paused', resume: `coxswain resume ${id}` },
-    text: words,
-  }
+/** For programs the object without the text that is made for agents, for people the text. */
+function printable(completion: Completion): [object, string] {
+  const { completion_id, delegation_id, round, paused_left, subagents } = completion
+  return [
+    { completion: { completion_id, delegation_id, round, paused_left, subagents } },
+    subagents.map(resultText).join('\n\n'),
+  ]
 }
 
 /** What has happened to a child so far, each under a key of its own. */

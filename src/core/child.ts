@@ -64,6 +64,8 @@ export interface Report {
   readonly at: string
   /** It came after somebody had asked the attempt to end: recorded as a conflict, never a claim. */
   readonly late: boolean
+  /** A file beside the results that holds all of a report too long for the log. */
+  readonly wholeText: string | null
 }
 
 export interface Attempt {
@@ -113,6 +115,8 @@ export interface Child {
   readonly index: number
   readonly parentSession: string
   readonly parentChild: string | null
+  /** Its parent hears of it as it ends, instead of once per dispatch. */
+  readonly independentCompletions: boolean
   readonly task: Task
   readonly title: string
   readonly acceptedAt: string
@@ -141,7 +145,15 @@ export interface Child {
   /** Every verdict so far, oldest first. */
   readonly verdicts: readonly Verdict[]
   readonly parked: string | null
-  readonly completions: readonly { readonly id: string; readonly round: number; readonly acknowledged: boolean }[]
+  /** Rounds whose result is on disk, since when, and whether the parent has acknowledged it. */
+  readonly completions: readonly {
+    readonly id: string
+    readonly round: number
+    readonly at: string
+    readonly acknowledged: boolean
+  }[]
+  /** Attempts whose pause the parent has acknowledged. */
+  readonly noticed: readonly number[]
   readonly notes: readonly {
     readonly at: string
     readonly level: 'info' | 'warning' | 'error'
@@ -218,6 +230,11 @@ export function acceptance(child: Child): Acceptance {
   if (!attempt.ready) return { accepting: true }
   if (!attempt.steerable) return no('this process does not take steers; interrupt and resume it instead')
   return { accepting: true }
+}
+
+/** A pause leaves the round open; every other end settles it. */
+export function isPause(ended: EndedPhase | null, request: EndRequest | null): boolean {
+  return ended === 'INTERRUPTED' && (request?.cause === 'interrupt' || request?.cause === 'lease')
 }
 
 /** Steers that wait for their hand-over or their proof. */

@@ -130,6 +130,7 @@ const kinds = [
     index: z.number().int().nonnegative(),
     parentSession: z.string(),
     parentChild: z.string().nullable(),
+    independentCompletions: z.boolean().optional(),
     task: taskSchema,
     liveTranscript: z.string(),
   }),
@@ -180,6 +181,8 @@ const kinds = [
     summary: z.string().optional(),
     output: z.unknown().optional(),
     reason: z.string().optional(),
+    /** The file that holds all of a summary too long for the log. */
+    wholeText: z.string().optional(),
     cursor,
   }),
   z.object({ type: z.literal('used'), attempt, usage: usageSchema, cursor }),
@@ -226,6 +229,8 @@ const kinds = [
   }),
   z.object({ type: z.literal('completionSent'), completionId: z.string(), round: z.number().int().positive() }),
   z.object({ type: z.literal('completionAcknowledged'), completionId: z.string() }),
+  /** The parent knows that this attempt was paused. */
+  z.object({ type: z.literal('noticeAcknowledged'), attempt }),
   z.object({ type: z.literal('parked'), reason: z.string() }),
   z.object({ type: z.literal('renamed'), title: z.string(), by: actorSchema }),
   z.object({

@@ -4,13 +4,15 @@
 import type { AgentSignal, Outgoing } from './signals'
 import type { Attempt, Child } from './child'
 import type { Fact } from './events'
-import { cutText, plainLine, plainText } from './plainText'
+import { cutText, plainLine, plainText, trimMiddle } from './plainText'
 import { asText } from './toolInput'
 import type { EntryBody } from './transcript'
 
 /** Longer text of one entry is cut, with a count; the raw output keeps it all (UTF-16 units). */
 const longestText = 64 * 1024
-const longestSummary = 32_000
+const longestSummary = 31_900
+/** A longer summary is kept whole in a file of its own: whoever reads of it elsewhere may be shown less. */
+const longestShownSummary = 4_000
 
 export interface Heard {
   readonly facts: readonly Fact[]
@@ -26,6 +28,8 @@ export interface Heard {
   readonly limit: string | null
   /** The facts must be on the medium before anything follows from them. */
   readonly sync: boolean
+  /** All of a report's summary, where that is too long to be shown whole everywhere. */
+  readonly longSummary: string | null
 }
 
 /** Only for an attempt that is the child's present one. `source` names where noise came from. */
@@ -41,6 +45,7 @@ export function hear(child: Child, n: number, signals: readonly AgentSignal[], s
       goesOn: false,
       limit: null,
       sync: false,
+      longSummary: null,
     }
   const ear = new Ear(child, attempt, source)
   for (const signal of signals) ear.take(signal)
@@ -56,6 +61,7 @@ class Ear implements Heard {
   goesOn = false
   limit: string | null = null
   sync = false
+  longSummary: string | null = null
 
   private turnStarted: boolean
   private usage: Attempt['usage']
@@ -201,7 +207,9 @@ class Ear implements Heard {
       }
       case 'result': {
         for (const id of [...this.delivered]) this.confirm(id, this.receiptKind())
-        const summary = signal.summary === undefined ? undefined : cutText(plainText(signal.summary), longestSummary)
+        const whole = signal.summary === undefined ? undefined : plainText(signal.summary)
+        const summary = whole === undefined ? undefined : trimMiddle(whole, longestSummary, leftOut)
+        this.longSummary = whole !== undefined && whole.length > longestShownSummary ? whole : null
         const reason = signal.reason === undefined ? undefined : plainLine(signal.reason, 2_000)
         this.facts.push({
           type: 'reported',
@@ -283,6 +291,8 @@ class Ear implements Heard {
     this.entries.push({ kind: 'noise', source: this.source, text: plainLine(text, 2_000) })
   }
 }
+
+const leftOut = (left: number): string => `[… ${left} characters are left out here]`
 
 function bounded(text: string): string {
   if (text.length <= longestText) return plainText(text)

@@ -43,3 +43,21 @@ export function cutText(text: string, max: number): string {
   const end = last >= 0xd800 && last <= 0xdbff ? max - 2 : max - 1
   return `${text.slice(0, end)}…`
 }
+
+/**
+ * `max` characters of a longer text, and between its beginning and its end, which say the most, a line that tells how many
+ * are missing.
+ */
+export function trimMiddle(text: string, max: number, note: (left: number) => string): string {
+  if (text.length <= max) return text
+  const head = withoutHalves(text.slice(0, Math.ceil(max * 0.6)))
+  const tail = withoutHalves(text.slice(text.length - Math.floor(max * 0.4)))
+  return `${head}\n${note(text.length - head.length - tail.length)}\n${tail}`
+}
+
+/** Without half a character at either end. */
+function withoutHalves(text: string): string {
+  const first = text.charCodeAt(0)
+  const last = text.charCodeAt(text.length - 1)
+  return text.slice(first >= 0xdc00 && first <= 0xdfff ? 1 : 0, last >= 0xd800 && last <= 0xdbff ? -1 : undefined)
+}

@@ -1,5 +1,6 @@
 // The one judge: only `reduce` changes a phase, only `endedPhase` judges an end. Total: a fact that does not fit the state
 // it meets changes nothing and is counted in `misfits`.
+import { isPause } from './child'
 import type { Attempt, Child, EndCause, EndedPhase, EndRequest, Report, Steer, SteerState } from './child'
 import type { ChildEvent, Evidence } from './events'
 
@@ -30,11 +31,6 @@ function contradicted({ exit }: EndFacts): boolean {
   return exit !== null && exit.firstCause === null && exit.code !== 0
 }
 
-/** A pause leaves the round open; every other end settles it. */
-function isPause(ended: EndedPhase, request: EndRequest | null): boolean {
-  return ended === 'INTERRUPTED' && (request?.cause === 'interrupt' || request?.cause === 'lease')
-}
-
 /** Folds a whole log; undefined when its first fact is not `accepted`. */
 export function fold(events: Iterable<ChildEvent>): Child | undefined {
   let child: Child | undefined
@@ -57,6 +53,7 @@ function born(event: ChildEvent & { type: 'accepted' }): Child {
     index: event.index,
     parentSession: event.parentSession,
     parentChild: event.parentChild,
+    independentCompletions: event.independentCompletions ?? false,
     task: event.task,
     title: event.task.title,
     acceptedAt: event.at,
@@ -80,6 +77,7 @@ function born(event: ChildEvent & { type: 'accepted' }): Child {
     verdicts: [],
     parked: null,
     completions: [],
+    noticed: [],
     notes: [],
     pinned: false,
     archived: false,
@@ -150,6 +148,7 @@ function apply(child: Child, event: ChildEvent): Child | null {
           reason: event.reason ?? null,
           at: event.at,
           late: attempt.endRequest !== null,
+          wholeText: event.wholeText ?? null,
         }
         return withAttempt(
           child,
@@ -270,7 +269,10 @@ function apply(child: Child, event: ChildEvent): Child | null {
       if (child.completions.some((completion) => completion.id === event.completionId)) return null
       return {
         ...child,
-        completions: [...child.completions, { id: event.completionId, round: event.round, acknowledged: false }],
+        completions: [
+          ...child.completions,
+          { id: event.completionId, round: event.round, at: event.at, acknowledged: false },
+        ],
       }
     case 'completionAcknowledged': {
       const known = child.completions.find((completion) => completion.id === event.completionId)
@@ -281,6 +283,9 @@ function apply(child: Child, event: ChildEvent): Child | null {
         completions: child.completions.map((completion) => (completion === known ? done : completion)),
       }
     }
+    case 'noticeAcknowledged':
+      if (child.noticed.includes(event.attempt)) return null
+      return { ...child, noticed: [...child.noticed, event.attempt] }
     case 'parked': {
       const parked = { ...child, parked: event.reason }
       const ended = child.attempts[child.attempts.length - 1]?.ended ?? null

@@ -18,8 +18,11 @@ export interface ChildPaths {
   readonly attempts: string
   textLog(index: number): string
   attempt(n: number): AttemptPaths
+  readonly results: string
   /** The immutable result of a round. */
   result(round: number): string
+  /** A text kept whole beside the results. */
+  wholeText(name: string): string
   /** Captured output of contract commands and the like. */
   readonly evidence: string
 }
@@ -92,6 +95,7 @@ export function storePaths(root: string): StorePaths {
 
 function childPaths(folder: string): ChildPaths {
   const attempts = join(folder, 'attempts')
+  const results = join(folder, 'results')
   return {
     folder,
     events: join(folder, 'events.jsonl'),
@@ -104,7 +108,9 @@ function childPaths(folder: string): ChildPaths {
       const attempt = join(attempts, String(n))
       return { folder: attempt, prompt: join(attempt, 'prompt.md'), control: join(attempt, 'control') }
     },
-    result: (round) => join(folder, 'results', `round-${round}.json`),
+    results,
+    result: (round) => join(results, `round-${round}.json`),
+    wholeText: (name) => join(results, name),
   }
 }
 

@@ -14,6 +14,7 @@ export function notice(text: string): Heard {
     goesOn: false,
     limit: null,
     sync: false,
+    longSummary: null,
   }
 }
 

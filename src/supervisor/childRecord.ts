@@ -3,7 +3,9 @@
 import { currentAttempt, type Child } from '../core/child'
 import type { Fact } from '../core/events'
 import { activityOf, type EntryBody } from '../core/transcript'
+import { writeWhole } from '../record/atomicWrite'
 import type { ChildLog } from '../record/childLog'
+import { makeFolder, type ChildPaths } from '../record/paths'
 import type { NewEntry, TranscriptFile } from '../record/transcriptFile'
 import { DisposedError } from './jobs'
 import type { Tools } from './tools'
@@ -22,6 +24,7 @@ export class ChildRecord {
   constructor(
     private readonly log: ChildLog,
     private readonly transcript: TranscriptFile,
+    private readonly paths: ChildPaths,
     private readonly tools: Pick<Tools, 'isOwner' | 'now'>,
     private readonly events: ChildRecordEvents,
   ) {}
@@ -72,6 +75,13 @@ export class ChildRecord {
       this.activityAt = entry.at
     }
     this.events.changed()
+  }
+
+  /** Keeps a text too long for the log in a file of its own, before the fact that names it. */
+  async keepWhole(name: string, text: string): Promise<void> {
+    this.mustOwn()
+    makeFolder(this.paths.results)
+    await writeWhole(this.paths.wholeText(name), text)
   }
 
   async tell(level: 'info' | 'warning', text: string): Promise<void> {

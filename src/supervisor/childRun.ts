@@ -2,7 +2,6 @@
 // one at a time, appended, reduced, then acted on. It never restarts an agent by itself.
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import type { Conversation } from '../agents/agent'
 import {
   crashLoop,
@@ -42,7 +41,7 @@ import { continuesSession, Past, prepareAttempt, rejoin, StartProblem, Talk, typ
 import { answerInWords, exitInWords, limitInWords } from './attemptWords'
 import { ChildRecord } from './childRecord'
 import { findAttempt, type FoundAttempt } from './findAttempt'
-import { hearLines, recordHandedOver } from './hearing'
+import { hearLines, keepLongSummary, recordHandedOver } from './hearing'
 import { DisposedError, Jobs, stackOf } from './jobs'
 import { resultOf } from './results'
 import type { Tools } from './tools'
@@ -80,7 +79,7 @@ export class ChildRun {
   ) {
     this.paths = tools.paths.child(childId)
     this.jobs = new Jobs(childId, (level, fact, fields) => tools.log(level, fact, fields))
-    this.record = new ChildRecord(log, transcript, tools, {
+    this.record = new ChildRecord(log, transcript, this.paths, tools, {
       changed: () => events.changed(childId),
       fenced: () => this.dispose(),
     })
@@ -203,11 +202,17 @@ export class ChildRun {
     })
   }
 
-  /** Facts that need no deciding: names, pins, unread marks. */
+  /** Facts that need no deciding: names, pins, unread marks. Not appended when `known` says that they hold already. */
   note(
-    fact: Extract<Fact, { type: 'renamed' | 'flagged' | 'noted' | 'completionAcknowledged' | 'discarded' | 'applied' }>,
+    fact: Extract<
+      Fact,
+      { type: 'renamed' | 'flagged' | 'noted' | 'completionAcknowledged' | 'noticeAcknowledged' | 'applied' }
+    >,
+    known: (child: Child) => boolean = () => false,
   ): Promise<void> {
-    return this.jobs.enqueue(() => this.record.append([fact], true))
+    return this.jobs.enqueue(async () => {
+      if (!known(this.child)) await this.record.append([fact], true)
+    })
   }
 
   // ── life ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -644,7 +649,7 @@ export class ChildRun {
         : (exit.firstCause?.reason ?? `its keeper was told: ${cause}`)
       facts.push({ type: 'interruptRequested', attempt, cause: unattended ? cause : 'lease', reason, by: coxswain })
     }
-    facts.push(...last.facts)
+    facts.push(...(await keepLongSummary(this.record, attempt, last, 'end')))
     const tail = (await stderrTail(this.paths.attempt(attempt).folder).catch(() => [])).join('\n')
     facts.push({
       type: 'exited',
@@ -746,10 +751,9 @@ export class ChildRun {
     if (lacksResult(child)) {
       const state = child.worktree === null || child.discarded ? undefined : await this.tools.worktreeState(child)
       const treeHash = child.worktree === null || child.discarded ? null : await this.tools.treeHash(child)
-      const result = resultOf(child, state === undefined || 'kind' in state ? null : state, treeHash)
-      const path = this.paths.result(child.round)
-      makeFolder(dirname(path))
-      await createWhole(path, `${JSON.stringify(result)}\n`)
+      const result = resultOf(child, this.paths, state === undefined || 'kind' in state ? null : state, treeHash)
+      makeFolder(this.paths.results)
+      await createWhole(this.paths.result(child.round), `${JSON.stringify(result)}\n`)
       await this.jobs.enqueue(() =>
         this.record.append(
           [{ type: 'completionSent', completionId: `${child.id}.${child.round}`, round: child.round }],

@@ -102,6 +102,11 @@ export const applyRequestSchema = z.strictObject({
   message: z.string().max(10_000).optional(),
 })
 
+/** Completions and notices by their ids: what a parent has taken in need not be told again. */
+export const acknowledgeRequestSchema = z.strictObject({
+  completion_ids: z.array(z.string().max(10_000)).max(1_000),
+})
+
 export interface SteerAnswer {
   readonly action: 'steer'
   readonly subagent_id: string
@@ -147,6 +152,13 @@ export interface ApplyAnswer {
   readonly note: string
 }
 
+export interface AcknowledgeAnswer {
+  readonly action: 'acknowledge'
+  readonly status: 'done'
+  /** Of the given ids, those that were told to this caller; the others changed nothing. */
+  readonly acknowledged: readonly string[]
+}
+
 /** Every acting command. None of them waits for a child; all may be refused. */
 export interface Commands {
   spawn(request: SpawnRequest): Promise<DispatchAnswer | Refusal>
@@ -164,6 +176,8 @@ export interface Commands {
   verify(request: z.infer<typeof verifyRequestSchema>): Promise<DoneAnswer | Refusal>
   /** Brings the child's work into the branch that is checked out in the repository. */
   apply(request: z.infer<typeof applyRequestSchema>): Promise<ApplyAnswer | Refusal>
+  /** Of the caller's own delegations only; twice is once. */
+  acknowledge(request: z.infer<typeof acknowledgeRequestSchema>): Promise<AcknowledgeAnswer | Refusal>
 }
 
 export function isRefusal(answer: object): answer is Refusal {
@@ -185,6 +199,7 @@ export const requestSchemas = {
   discard: discardRequestSchema,
   verify: verifyRequestSchema,
   apply: applyRequestSchema,
+  acknowledge: acknowledgeRequestSchema,
 } as const satisfies { [K in keyof Commands]: z.ZodType<Parameters<Commands[K]>[0]> }
 
 export type CommandName = keyof Commands

@@ -41,11 +41,13 @@ export async function hearLines(
     const heard = hearLine(record, conversation, attempt, line)
     const factsAreNew = line.end > record.child.cursor[line.source]
     if (line.end > told[line.source]) for (const body of heard.entries) entries.push({ at, attempt, body, cursor })
-    if (factsAreNew && heard.facts.length > 0)
+    if (factsAreNew && heard.facts.length > 0) {
+      const facts = await keepLongSummary(record, attempt, heard, line.end)
       await record.appendFacts(
-        heard.facts.map((fact) => ({ ...fact, cursor }) as Fact),
+        facts.map((fact) => ({ ...fact, cursor }) as Fact),
         heard.sync,
       )
+    }
     heard.replies.forEach((frames, i) => effects.replies.push({ frames, id: `reply-${line.source}-${line.end}-${i}` }))
     if (heard.reported) effects.through = true
     else if (heard.goesOn) effects.through = false
@@ -54,6 +56,19 @@ export async function hearLines(
   }
   if (entries.length > 0) await record.writeEntries(entries)
   return effects
+}
+
+/** The facts of what was heard; a summary too long to be shown whole is kept in a file, named after where it was read. */
+export async function keepLongSummary(
+  record: ChildRecord,
+  attempt: number,
+  { facts, longSummary }: Heard,
+  place: number | 'end',
+): Promise<readonly Fact[]> {
+  if (longSummary === null) return facts
+  const wholeText = `report-${attempt}-${place}.txt`
+  await record.keepWhole(wholeText, longSummary)
+  return facts.map((fact) => (fact.type === 'reported' ? { ...fact, wholeText } : fact))
 }
 
 function hearLine(record: ChildRecord, conversation: Conversation, attempt: number, line: RawLine): Heard {

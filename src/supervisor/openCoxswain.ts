@@ -29,6 +29,7 @@ import { dataFolder, defaultStore, makeFolder, storePaths, type StorePaths } fro
 import { findAgents, recipeOf, type AgentInfo } from './agentsFound'
 import { childBehind } from './childBehind'
 import { commandNames, type CommandAnswer, type CommandName, type Commands, type Refusal } from './commands'
+import { completionsFor, pendingNotices, type Completion, type PauseNotice } from './completions'
 import { followStore, type FollowedStore } from './followStore'
 import { askOwner, serveCommands, type OwnerServer } from './ownerSocket'
 import { writeLauncher } from './launcher'
@@ -85,6 +86,13 @@ export interface Coxswain {
   commandsFor(caller: Caller): Commands
   readonly git: Git
   agents(): Promise<readonly AgentInfo[]>
+  /**
+   * What has not been acknowledged of `caller`'s own delegations, oldest first; of one delegation, acknowledged ones too.
+   * Reads files; needs no owner.
+   */
+  completions(caller: Caller, delegationId?: string): Promise<readonly Completion[]>
+  /** Pauses of `caller`'s own children that it has not acknowledged, oldest first. */
+  notices(caller: Caller): Promise<readonly PauseNotice[]>
   isOwner(): boolean
   /** Whether any process supervises this store now. */
   hasOwner(): Promise<boolean>
@@ -211,6 +219,21 @@ class OpenStore implements Coxswain {
     const bundled = await this.bundled()
     if ('message' in bundled) throw new Error(bundled.message)
     return await findAgents(this.options.settings().agents, bundled, this.options.environment)
+  }
+
+  async completions(caller: Caller, delegationId?: string): Promise<readonly Completion[]> {
+    return await completionsFor(caller, await this.recorded(), this.paths, delegationId)
+  }
+
+  async notices(caller: Caller): Promise<readonly PauseNotice[]> {
+    return pendingNotices(caller, await this.recorded())
+  }
+
+  /** Twice, so that of every child all is read that was on disk before the last that is read of any other. */
+  private async recorded(): Promise<readonly Child[]> {
+    await this.view.refresh()
+    await this.view.refresh()
+    return this.view.list().map(({ child }) => child)
   }
 
   async tryOwn(takeFrom?: number): Promise<boolean> {
@@ -356,9 +379,11 @@ class OpenStore implements Coxswain {
       tools: await this.tools(lease),
       settings: () => {
         const settings = this.options.settings()
-        const { maxChildrenPerParent, maxChildrenTotal, defaultAgent, maxSpawnDepth, orchestratorEnabled } = settings
+        const { maxSpawnDepth, orchestratorEnabled } = settings
+        const { maxChildrenPerParent, maxChildrenTotal, defaultAgent, independentCompletions } = settings
         const spawn = { maxSpawnDepth, orchestratorEnabled }
-        return { maxChildrenPerParent, maxChildrenTotal, defaultAgent, spawn, limits: limitsFrom(settings) }
+        const limits = limitsFrom(settings)
+        return { maxChildrenPerParent, maxChildrenTotal, defaultAgent, spawn, independentCompletions, limits }
       },
       recipe: async (request, agentId, callersAgents) => {
         const bundled = await this.bundled()
@@ -444,6 +469,7 @@ class OpenStore implements Coxswain {
       environment: options.environment,
       attended: () => options.attended() || isAnyonePresent(paths.present, isRunning),
       childOf: (id) => this.view.get(id)?.child,
+      recorded: () => this.recorded(),
       delegated: (id) =>
         this.view
           .list()

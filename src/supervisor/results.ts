@@ -4,8 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { canonicalJson } from '../core/canonicalJson'
 import { currentAttempt, totalUsage, type Child } from '../core/child'
 import type { Verdict } from '../core/events'
-import { cutText } from '../core/plainText'
-import type { StorePaths } from '../record/paths'
+import type { ChildPaths, StorePaths } from '../record/paths'
 import type { WorktreeState } from './tools'
 
 /** As `result --json` and a completion show it. */
@@ -43,13 +42,18 @@ export interface ChildResult {
   readonly stderr_tail: string | null
   readonly failure: string | null
   readonly result_hash: string
+  /** A file with all of the report's summary, where that is long. */
+  readonly summary_file: string | null
   readonly transcript: string
 }
 
-const longestSummary = 32_000
-
 /** `state`: null when the worktree could not be read. `treeHash`: null when there is none. */
-export function resultOf(child: Child, state: WorktreeState | null, treeHash: string | null): ChildResult {
+export function resultOf(
+  child: Child,
+  paths: ChildPaths,
+  state: WorktreeState | null,
+  treeHash: string | null,
+): ChildResult {
   const attempt = currentAttempt(child)
   const report = attempt?.report ?? null
   const usage = totalUsage(child)
@@ -59,7 +63,7 @@ export function resultOf(child: Child, state: WorktreeState | null, treeHash: st
       ? null
       : {
           ok: report.ok,
-          summary: report.summary === null ? null : cutText(report.summary, longestSummary),
+          summary: report.summary,
           output: report.output ?? null,
           reason: report.reason,
         }
@@ -108,6 +112,7 @@ export function resultOf(child: Child, state: WorktreeState | null, treeHash: st
     stderr_tail: attempt?.stderrTail ?? attempt?.startFailure?.diagnostic ?? null,
     failure: failureInWords(child) ?? failedStart ?? null,
     result_hash: createHash('sha256').update(canonicalJson(outcome)).digest('hex'),
+    summary_file: report === null || report.wholeText === null ? null : paths.wholeText(report.wholeText),
     transcript: child.liveTranscript,
   }
 }

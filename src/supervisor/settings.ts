@@ -19,6 +19,8 @@ export interface Settings {
   readonly defaultAgent: string
   readonly maxSpawnDepth: number
   readonly orchestratorEnabled: boolean
+  /** A parent hears of each child as it ends, instead of once per dispatch. */
+  readonly independentCompletions: boolean
   readonly agents: AgentsSettings
   /** '' = look for one. */
   readonly nodePath: string
@@ -37,6 +39,7 @@ export const defaultSettings: Settings = {
   defaultAgent: 'demo',
   maxSpawnDepth: 1,
   orchestratorEnabled: false,
+  independentCompletions: false,
   agents: {},
   nodePath: '',
 }
@@ -70,6 +73,7 @@ const fields = {
   worktreeRoot: z.string(),
   autonomy: autonomySchema,
   defaultAgent: z.string().min(1),
+  independentCompletions: z.boolean(),
   nodePath: z.string(),
   maxSpawnDepth: z.number().int().min(1).max(5),
   orchestratorEnabled: z.boolean(),

@@ -27,8 +27,10 @@ import { makeFolder } from '../record/paths'
 import type { HeldSlot } from '../record/slots'
 import { TranscriptFile } from '../record/transcriptFile'
 import { ChildRun } from './childRun'
+import { acknowledgedBy } from './completions'
 import {
   isRefusal,
+  type AcknowledgeAnswer,
   type CommandAnswer,
   type Commands,
   type DispatchAnswer,
@@ -47,6 +49,7 @@ export interface SupervisorSettings {
   readonly maxChildrenPerParent: number
   readonly maxChildrenTotal: number
   readonly defaultAgent: string
+  readonly independentCompletions: boolean
   readonly limits: Limits
   readonly spawn: SpawnLimits
 }
@@ -239,6 +242,7 @@ export class Supervisor {
         const answer = { action: 'apply', subagent_id, status: 'applied', how, commit, branch, note } as const
         return audited('apply', subagent_id, answer, { how, commit, overridden: override })
       },
+      acknowledge: ({ completion_ids }) => this.acknowledge(caller, completion_ids),
     }
   }
 
@@ -312,10 +316,12 @@ export class Supervisor {
       const places = drafts.map(({ task }, i) => ({ id: ids[i] ?? '', title: task.title }))
       const waits = full ?? (await this.takeSlots(places))
       if (waits !== null && !mayWait) return { error: waits }
+      const independent = request.independent_completions ?? settings.independentCompletions
       const accepted: ChildRun[] = []
       try {
         for (const [index, draft] of drafts.entries()) {
-          accepted.push(await this.accept(ids[index] ?? tools.newId(), draft, delegationId, index, caller))
+          const place = { delegationId, index, independentCompletions: independent }
+          accepted.push(await this.accept(ids[index] ?? tools.newId(), draft, place, caller))
           if (held === 0) continue
           held--
           this.reserve(session, -1)
@@ -422,20 +428,18 @@ export class Supervisor {
   private async accept(
     childId: string,
     draft: Draft,
-    delegationId: string,
-    index: number,
+    place: { readonly delegationId: string; readonly index: number; readonly independentCompletions: boolean },
     caller: Caller,
   ): Promise<ChildRun> {
     const { tools } = this.options
     const paths = tools.paths.child(childId)
     makeFolder(paths.folder)
-    const liveTranscript = paths.textLog(index)
+    const liveTranscript = paths.textLog(place.index)
     if (draft.task.contract.level !== 'none') await writeWhole(paths.contract, draft.contract.text)
     const accepted: Fact = {
       type: 'accepted',
       childId,
-      delegationId,
-      index,
+      ...place,
       parentSession: sessionOf(caller),
       parentChild: caller.kind === 'parent' ? (caller.child ?? null) : null,
       task: draft.task,
@@ -508,6 +512,25 @@ export class Supervisor {
       carried_steers: started.carried,
       note: 'Same session, worktree and branch; time and turn limits start anew.',
     }
+  }
+
+  /** Every round a completion tells of is acknowledged; a crash in between leaves it due under the same id. */
+  private async acknowledge(caller: Caller, ids: readonly string[]): Promise<AcknowledgeAnswer> {
+    const { completions, notices } = acknowledgedBy(caller, await this.options.tools.recorded(), ids)
+    for (const { members, round } of completions)
+      for (const { id } of members) {
+        const run = await this.own(caller, id)
+        const telling = run?.child.completions.find((completion) => completion.round === round)
+        if (run === undefined || telling === undefined) continue
+        const fact = { type: 'completionAcknowledged', completionId: telling.id } as const
+        await run.note(fact, (child) => child.completions.some((done) => done.id === telling.id && done.acknowledged))
+      }
+    for (const { child, attempt } of notices) {
+      const run = await this.own(caller, child.id)
+      await run?.note({ type: 'noticeAcknowledged', attempt: attempt.n }, (now) => now.noticed.includes(attempt.n))
+    }
+    const acknowledged = [...completions, ...notices].map(({ id }) => id)
+    return { action: 'acknowledge', status: 'done', acknowledged }
   }
 
   private capacity(caller: Caller, count: number): Refused | null {

@@ -54,6 +54,8 @@ export interface Tools {
   readonly audit: AuditLog
   /** A child as recorded, whether or not it is open here. */
   childOf(id: string): Child | undefined
+  /** Every child of the store, with all that is on disk of it now. */
+  recorded(): Promise<readonly Child[]>
   /** The children of a delegation, in order. */
   delegated(delegationId: string): readonly Child[]
   /** The store has a folder for it. */

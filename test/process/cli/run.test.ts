@@ -34,7 +34,10 @@ describe('coxswain run, joined', () => {
     ])
     expect(plain(completion, stage, names)).toEqual({
       completion: {
+        completion_id: 'DELEGATION.1',
         delegation_id: 'DELEGATION',
+        round: 1,
+        paused_left: [],
         subagents: [
           {
             subagent_id: 'CHILD',
@@ -65,6 +68,7 @@ describe('coxswain run, joined', () => {
             stderr_tail: null,
             failure: null,
             result_hash: 'HASH',
+            summary_file: null,
             transcript: 'ROOT/d/STORE/children/CHILD/task-0.log',
           },
         ],
@@ -151,7 +155,7 @@ describe('coxswain run, joined', () => {
     await eventually(() => stage.said(id).includes('one'), 'the child works')
     running.kill('SIGINT')
     const { code } = await running.done
-    const entry = running.objects().at(-1)?.completion.subagents[0]
+    const entry = running.objects().at(-1)?.paused
     expect(code).toBe(130)
     expect(entry).toEqual({
       subagent_id: id,

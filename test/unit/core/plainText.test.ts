@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cutText, plainLine, plainText, visibleText } from '../../../src/core/plainText'
+import { cutText, plainLine, plainText, trimMiddle, visibleText } from '../../../src/core/plainText'
 
 test.each([
   ['colour', '\x1b[31;1mred\x1b[0m', 'red'],
@@ -51,4 +51,13 @@ test('a line is folded, cut, and never ends in half a character', () => {
 
 test('what a person approves shows its hidden characters instead of losing them', () => {
   expect(visibleText('rm \u202e-rf\x1b[8m ~\r\nls')).toBe('rm \\u{202e}-rf\\u{1b}[8m ~\nls')
+})
+
+test('a text trimmed in the middle keeps its ends, says how much is missing, and cuts no character in half', () => {
+  const trimmed = [11, 13].map((max) => trimMiddle('🚣'.repeat(20), max, (left) => `(${left})`).split('\n'))
+  expect(trimmed).toEqual([
+    ['🚣🚣🚣', '(30)', '🚣🚣'],
+    ['🚣🚣🚣🚣', '(28)', '🚣🚣'],
+  ])
+  expect(trimMiddle('short', 5, () => 'never')).toBe('short')
 })

@@ -256,7 +256,7 @@ describe('endedPhase', () => {
     startFailure: null,
   }
   const at = '2026-01-01T00:00:00.000Z'
-  const report = (ok: boolean) => ({ ok, summary: null, output: null, reason: null, at, late: false })
+  const report = (ok: boolean) => ({ ok, summary: null, output: null, reason: null, at, late: false, wholeText: null })
   const exit = (code: number | null, signal: string | null, firstCause: string | null) => ({
     code,
     signal,

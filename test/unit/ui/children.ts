@@ -94,6 +94,7 @@ export const child = (over: Partial<Child> = {}): Child => ({
   index: 0,
   parentSession: 'person',
   parentChild: null,
+  independentCompletions: false,
   task: {
     goal: 'Fix the null check in lib/auth.py.',
     title: 'Fix the null check',
@@ -132,6 +133,7 @@ export const child = (over: Partial<Child> = {}): Child => ({
   retrying: false,
   parked: null,
   completions: [],
+  noticed: [],
   notes: [],
   pinned: false,
   archived: false,

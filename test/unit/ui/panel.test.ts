@@ -185,7 +185,7 @@ test('a report that follows a request to end is told apart from one that comes b
   }
   expect(asked(30, {})).toBe(false)
   expect(asked(30, { attempts: [attempt({ endRequest })] })).toBe(true)
-  const before = { ok: false, summary: 's', output: null, reason: null, at: at(10), late: false }
+  const before = { ok: false, summary: 's', output: null, reason: null, at: at(10), late: false, wholeText: null }
   expect(asked(10, { attempts: [attempt({ endRequest, report: before })] })).toBe(false)
 })
 

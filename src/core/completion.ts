@@ -1,0 +1,139 @@
+// Which completions a parent is owed: the settled rounds of its children, grouped as they are told. Derived from the
+// children's folds alone, so that every reader finds the same ones under the same ids, before and after any restart; what
+// was due once stays due, with the same content, until it is acknowledged.
+import { isPause, type Attempt, type Child } from './child'
+import { personSession } from './ownership'
+
+/** One telling: what one delegation's children came to in one round. */
+export interface DueCompletion {
+  /** `<delegation>.<round>`, with the places of its members behind it when paused ones were left out. */
+  readonly id: string
+  readonly delegationId: string
+  readonly round: number
+  /** ISO 8601 UTC: since when it is due. */
+  readonly at: string
+  /** In the delegation's order. */
+  readonly members: readonly Child[]
+  /** Children of the same delegation that were paused when it became due; they are told later, on their own. */
+  readonly pausedLeft: readonly Child[]
+  readonly acknowledged: boolean
+}
+
+/** A pause that its parent must hear of, so that it does not try to recover the child. */
+export interface DueNotice {
+  readonly id: string
+  readonly child: Child
+  readonly attempt: Attempt
+}
+
+/**
+ * All that became due among `children`, oldest first, acknowledged ones too. `children` holds every child of each of its
+ * delegations, in any order.
+ */
+export function completionsOf(children: readonly Child[]): readonly DueCompletion[] {
+  const due: DueCompletion[] = []
+  for (const delegation of byDelegation(children)) {
+    due.push(...(delegation.some((child) => child.independentCompletions) ? [] : firstRounds(delegation)))
+    for (const child of delegation)
+      for (const { round, at } of child.completions)
+        if (round > 1 || child.independentCompletions)
+          due.push({
+            id: `${child.id}.${round}`,
+            delegationId: child.delegationId,
+            round,
+            at,
+            members: [child],
+            pausedLeft: [],
+            acknowledged: isAcknowledged(child, round),
+          })
+  }
+  return due.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : a.id < b.id ? -1 : 1))
+}
+
+/** Pauses nobody has acknowledged and no completion has overtaken. A person sees them in the panel and needs none. */
+export function noticesOf(children: readonly Child[]): readonly DueNotice[] {
+  return pausesOf(children)
+    .filter(({ child, attempt }) => !child.noticed.includes(attempt.n) && settledAt(child, attempt.round) === null)
+    .sort((a, b) => ((a.attempt.endedAt ?? '') < (b.attempt.endedAt ?? '') ? -1 : 1))
+}
+
+/** Every pause a parent was or is to be told of. */
+export function pausesOf(children: readonly Child[]): readonly DueNotice[] {
+  return children
+    .filter((child) => child.parentSession !== personSession)
+    .flatMap((child) =>
+      child.attempts
+        .filter((attempt) => isPause(attempt.ended, attempt.endRequest))
+        .map((attempt) => ({ id: `${child.id}.paused.${attempt.n}`, child, attempt })),
+    )
+}
+
+/** A person's own children need no more than to have been looked at. */
+export function isAcknowledged(child: Child, round: number): boolean {
+  if (child.completions.some((completion) => completion.round === round && completion.acknowledged)) return true
+  return child.parentSession === personSession && (round < child.round || child.seen)
+}
+
+/**
+ * A batch is told once, as soon as none of its children is at work and at least one has settled; those that were paused at
+ * that moment are told later, the same way. It is read from the times of the facts, so that a child resumed afterwards does
+ * not take back what was due.
+ */
+function firstRounds(delegation: readonly Child[]): DueCompletion[] {
+  const moments = delegation.flatMap((child) => {
+    const settled = settledAt(child, 1)
+    return [...(settled === null ? [] : [settled]), ...pauses(child).map(({ from }) => from)]
+  })
+  const due: DueCompletion[] = []
+  let open = delegation
+  for (const at of [...new Set(moments)].sort()) {
+    const through = open.filter((child) => (settledAt(child, 1) ?? '~') <= at)
+    const rest = open.filter((child) => !through.includes(child))
+    if (through.length === 0 || !rest.every((child) => isPausedAt(child, at))) continue
+    due.push(firstRound(delegation, through, rest, at))
+    open = rest
+  }
+  return due
+}
+
+function firstRound(
+  delegation: readonly Child[],
+  members: readonly Child[],
+  pausedLeft: readonly Child[],
+  at: string,
+): DueCompletion {
+  const delegationId = delegation[0]?.delegationId ?? ''
+  const places = members.length === delegation.length ? '' : `.${members.map((child) => child.index).join('-')}`
+  return {
+    id: `${delegationId}.1${places}`,
+    delegationId,
+    round: 1,
+    at,
+    members,
+    pausedLeft,
+    acknowledged: members.every((child) => isAcknowledged(child, 1)),
+  }
+}
+
+/** When the round's result was on disk; null as long as it is not. */
+function settledAt(child: Child, round: number): string | null {
+  return child.completions.find((completion) => completion.round === round)?.at ?? null
+}
+
+/** The pauses of the first round; `to` is null while one lasts. */
+function pauses(child: Child): { readonly from: string; readonly to: string | null }[] {
+  const attempts = child.attempts.filter((attempt) => attempt.round === 1)
+  return attempts.flatMap((attempt, i) => {
+    if (attempt.endedAt === null || !isPause(attempt.ended, attempt.endRequest)) return []
+    return [{ from: attempt.endedAt, to: attempts[i + 1]?.launchingAt ?? settledAt(child, 1) }]
+  })
+}
+
+const isPausedAt = (child: Child, at: string): boolean =>
+  pauses(child).some(({ from, to }) => from <= at && (to === null || at < to))
+
+function byDelegation(children: readonly Child[]): Child[][] {
+  const groups = new Map<string, Child[]>()
+  for (const child of children) groups.set(child.delegationId, [...(groups.get(child.delegationId) ?? []), child])
+  return [...groups.values()].map((group) => group.sort((a, b) => a.index - b.index))
+}

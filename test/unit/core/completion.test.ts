@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest'
+import type { Child } from '../../../src/core/child'
+import { completionsOf, noticesOf } from '../../../src/core/completion'
+import type { ChildEvent, Fact } from '../../../src/core/events'
+import { fold } from '../../../src/core/reduce'
+import { accepted, alphabet } from './sample'
+
+const at = (second: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString()
+
+/** A child of delegation `d`, from facts and the seconds they are of. */
+function member(index: number, facts: readonly (readonly [number, Fact])[], more: object = {}): Child {
+  const id = `kid${index}`
+  const first = { ...accepted(), childId: id, delegationId: 'd', index, parentSession: 'parent', ...more } as Fact
+  const all: (readonly [number, Fact])[] = [[0, first], ...facts]
+  const events = all.map(([second, fact], i): ChildEvent => ({ v: 1, seq: i + 1, at: at(second), ...fact }))
+  const child = fold(events)
+  if (child === undefined || child.misfits > 0) throw new Error(`the facts of ${id} do not fit`)
+  return child
+}
+
+const { worktree, first, launched, reportOk, exit0, interrupt, stop } = alphabet(1)
+const begun: (readonly [number, Fact])[] = [
+  [1, worktree],
+  [1, first],
+  [1, launched],
+]
+const exitPaused = { ...alphabet(1).exitOurs, exit: { ...alphabet(1).exitOurs.exit, firstCause: 'interrupt' } }
+const paused = (second: number): (readonly [number, Fact])[] => [
+  ...begun,
+  [second - 1, interrupt],
+  [second, exitPaused],
+]
+const sent = (index: number, round: number): Fact => ({
+  type: 'completionSent',
+  completionId: `kid${index}.${round}`,
+  round,
+})
+const acknowledged = (index: number, round: number): Fact => ({
+  type: 'completionAcknowledged',
+  completionId: `kid${index}.${round}`,
+})
+const settled = (index: number, second: number): (readonly [number, Fact])[] => [
+  ...begun,
+  [second - 1, reportOk],
+  [second, exit0],
+  [second, sent(index, 1)],
+]
+/** The paused attempt goes on in the same round and ends well. */
+const goesOn = (index: number, from: number, to: number): (readonly [number, Fact])[] => [
+  [from, { ...alphabet(2).resume, round: 1 }],
+  [from, alphabet(2).launched],
+  ...(to === 0
+    ? []
+    : ([
+        [to, alphabet(2).reportOk],
+        [to, alphabet(2).exit0],
+        [to, sent(index, 1)],
+      ] as const)),
+]
+
+const shown = (children: readonly Child[]) =>
+  completionsOf(children).map((due) =>
+    [
+      due.id,
+      due.members.map(({ id }) => id).join('+'),
+      ...due.pausedLeft.map(({ id }) => `left ${id}`),
+      ...(due.acknowledged ? ['acknowledged'] : []),
+    ].join(' '),
+  )
+
+describe('a batch', () => {
+  it('is told once, when each of its children has settled', () => {
+    const [one, other] = [member(0, settled(0, 5)), member(1, settled(1, 9))]
+    expect(shown([one, member(1, begun)])).toEqual([])
+    expect(shown([other, one])).toEqual(['d.1 kid0+kid1'])
+  })
+
+  it('is not told before the result is on disk', () => {
+    expect(shown([member(0, settled(0, 5).slice(0, -1))])).toEqual([])
+  })
+
+  it('in which only paused children are left sends what it has, marked, under an id of its own', () => {
+    const children = [member(0, settled(0, 5)), member(1, paused(7)), member(2, settled(2, 3))]
+    expect(shown(children)).toEqual(['d.1.0-2 kid0+kid2 left kid1'])
+    expect(completionsOf(children)[0]?.at).toBe(at(7))
+  })
+
+  it('of which all are paused owes nothing', () => {
+    expect(shown([member(0, paused(4)), member(1, paused(5))])).toEqual([])
+  })
+
+  it('does not take back what was due when the paused child goes on, and tells the rest by itself', () => {
+    const one = member(0, settled(0, 5))
+    expect(shown([one, member(1, [...paused(4), ...goesOn(1, 8, 0)])])).toEqual(['d.1.0 kid0 left kid1'])
+    expect(shown([one, member(1, [...paused(4), ...goesOn(1, 8, 9)])])).toEqual(['d.1.0 kid0 left kid1', 'd.1.1 kid1'])
+  })
+
+  it('whose paused child went on before the others had settled is told whole', () => {
+    expect(shown([member(0, settled(0, 5)), member(1, [...paused(3), ...goesOn(1, 4, 9)])])).toEqual(['d.1 kid0+kid1'])
+  })
+
+  it('whose paused child is called off is told of that as its own', () => {
+    const off = member(1, [...paused(4), [8, stop], [8, sent(1, 1)]])
+    expect(off.phase).toBe('CANCELLED')
+    expect(shown([member(0, settled(0, 5)), off])).toEqual(['d.1.0 kid0 left kid1', 'd.1.1 kid1'])
+  })
+
+  it('is acknowledged when each of its children is: half of it is told again, under the same id', () => {
+    const half = [member(0, [...settled(0, 5), [9, acknowledged(0, 1)]]), member(1, settled(1, 6))]
+    expect(shown(half)).toEqual(['d.1 kid0+kid1'])
+    const whole = [half[0] as Child, member(1, [...settled(1, 6), [9, acknowledged(1, 1)]])]
+    expect(shown(whole)).toEqual(['d.1 kid0+kid1 acknowledged'])
+  })
+
+  it('sends each child-s own where it was asked to, and later rounds per child everywhere', () => {
+    const alone = { independentCompletions: true }
+    expect(shown([member(0, settled(0, 5), alone), member(1, begun, alone)])).toEqual(['kid0.1 kid0'])
+    const again: (readonly [number, Fact])[] = [
+      [20, alphabet(2).resume],
+      [20, alphabet(2).launched],
+      [21, alphabet(2).exit0],
+      [21, sent(0, 2)],
+    ]
+    expect(shown([member(0, [...settled(0, 5), ...again]), member(1, settled(1, 30))])).toEqual([
+      'kid0.2 kid0',
+      'd.1 kid0+kid1',
+    ])
+  })
+})
+
+describe('a person-s own child', () => {
+  const mine = { parentSession: 'person' }
+  it('needs no more than to have been looked at since it settled', () => {
+    const looked: Fact = { type: 'flagged', seen: true }
+    expect(shown([member(0, settled(0, 5), mine)])).toEqual(['d.1 kid0'])
+    expect(shown([member(0, [...settled(0, 5), [6, looked]], mine)])).toEqual(['d.1 kid0 acknowledged'])
+  })
+})
+
+describe('a pause', () => {
+  const ids = (child: Child): string[] => noticesOf([child]).map(({ id }) => id)
+  it('is noticed to a parent once, and not once the round is through', () => {
+    expect(ids(member(0, paused(4)))).toEqual(['kid0.paused.1'])
+    expect(ids(member(0, [...paused(4), [5, { type: 'noticeAcknowledged', attempt: 1 }]]))).toEqual([])
+    expect(ids(member(0, [...paused(4), ...goesOn(0, 8, 0)]))).toEqual(['kid0.paused.1'])
+    expect(ids(member(0, [...paused(4), ...goesOn(0, 8, 9)]))).toEqual([])
+  })
+
+  it('needs no telling to a person', () => {
+    expect(ids(member(0, paused(4), { parentSession: 'person' }))).toEqual([])
+  })
+})
