@@ -238,7 +238,7 @@ export async function act(command: string, { open, out, words, flags }: Invocati
 export async function agents({ open, out }: Invocation): Promise<number> {
   return await withStore(await open('command'), async (coxswain) => {
     const found = await coxswain.agents()
-    const rows = found.map(({ id, label, found: here, version, path, abilities, notes }) => ({
+    const rows = found.map(({ id, label, found: here, version, path, abilities, notes, install }) => ({
       row: {
         id,
         found: here,
@@ -250,6 +250,7 @@ export async function agents({ open, out }: Invocation): Promise<number> {
         approvals: abilities.approvals,
         cost: abilities.cost,
         notes,
+        install: here || install === '' ? null : install,
       },
       text: here
         ? `${id.padEnd(14)} ${label} ${version ?? ''}  steer: ${abilities.steerMode}, receipts: ${abilities.receipt}, resume: ${abilities.resume ? 'yes' : 'no'}${notes.length === 0 ? '' : `  (${notes.join('; ')})`}`

@@ -1,10 +1,11 @@
 // Which agents are on this machine and what each can do in the version at hand; and the recipe of one, fixed at dispatch.
-import { delimiter, join } from 'node:path'
+import { delimiter, dirname, isAbsolute, join } from 'node:path'
 import type { Abilities, Agent } from '../agents/agent'
 import type { Bundled } from '../agents/demo'
 import { agentIds, resolveAgent, type AgentsSettings } from '../agents/registry'
 import type { Autonomy, Recipe } from '../core/events'
 import { baseEnvironmentNames, pickEnvironment } from '../process/environment'
+import { loginShellPath, withFolders } from '../process/loginShellPath'
 import { askProgram, findProgram } from '../process/runProgram'
 import type { TaskRequest } from './commands'
 import type { Problem } from './tools'
@@ -123,6 +124,17 @@ interface Probed {
   readonly notes: readonly string[]
 }
 
+/**
+ * The environment in which this program finds what it calls: one that lies in no folder of PATH is somebody's whose login
+ * shell knows more of them.
+ */
+export async function environmentFor(file: string, environment: Environment): Promise<Environment> {
+  const path = environment['PATH']
+  if ((path ?? '').split(delimiter).includes(dirname(file))) return environment
+  const folders = await loginShellPath(environment)
+  return folders.includes(dirname(file)) ? { ...environment, PATH: withFolders(path, folders) } : environment
+}
+
 const cache = new Map<string, { output: string } | { problem: string }>()
 
 async function probe(agent: Agent, environment: Environment): Promise<Probed | Problem> {
@@ -136,7 +148,13 @@ async function probe(agent: Agent, environment: Environment): Promise<Probed | P
   // Last the folder that a project's tests install agents into, when they name it.
   const own = environment['COXSWAIN_AGENTS_DIR']
   const path = [environment['PATH'], own === undefined ? undefined : join(own, agent.id, 'node_modules', '.bin')]
-  const found = await findProgram(programs, path.filter((folder) => folder !== undefined).join(delimiter))
+  const near = await findProgram(programs, path.filter((folder) => folder !== undefined).join(delimiter))
+  // An editor that was not started from a terminal may not know where programs are.
+  const far = async () => await findProgram(programs, (await loginShellPath(environment)).join(delimiter))
+  const bare = programs.some((program) => !isAbsolute(program))
+  const elsewhere = near.path === undefined && bare ? await far() : near
+  const found = elsewhere.path === undefined ? near : elsewhere
+  const shellNotes = elsewhere === near ? [] : ['found by your login shell only']
   if (found.path === undefined) {
     const places = found.looked.slice(0, 4).join(', ')
     const more = found.looked.length > 4 ? ` and ${found.looked.length - 4} more places` : ''
@@ -144,13 +162,14 @@ async function probe(agent: Agent, environment: Environment): Promise<Probed | P
       `${agent.label} is not installed here: looked for ${programs.join(', ')} at ${places}${more}. ${install}`,
     )
   }
-  if (args === undefined) return { executable: found.path, abilities: abilitiesOf(read('').abilities), notes: [] }
+  if (args === undefined)
+    return { executable: found.path, abilities: abilitiesOf(read('').abilities), notes: shellNotes }
   // The same file asked again says the same; an upgrade replaces it by another name or time, seen at the next start.
   const key = [found.path, ...args].join('\0')
   const asked =
     cache.get(key) ??
     (await askProgram(found.path, args, {
-      environment: pickEnvironment(environment, baseEnvironmentNames),
+      environment: pickEnvironment(await environmentFor(found.path, environment), baseEnvironmentNames),
       timeoutMs: probeMs,
     }))
   if ('problem' in asked) return problem(`${agent.label} at ${found.path} cannot be used: ${asked.problem}. ${install}`)
@@ -159,7 +178,7 @@ async function probe(agent: Agent, environment: Environment): Promise<Probed | P
   return {
     executable: found.path,
     abilities: abilitiesOf(reading.abilities),
-    notes: reading.notes ?? [],
+    notes: [...shellNotes, ...(reading.notes ?? [])],
     ...(reading.version === undefined ? {} : { version: reading.version }),
   }
 }

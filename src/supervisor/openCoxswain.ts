@@ -26,7 +26,7 @@ import { claim, lastBeat, readOwner, type Lease, type OwnerRecord } from '../rec
 import { Slots } from '../record/slots'
 import { bePresent, isAnyonePresent } from '../record/presence'
 import { dataFolder, defaultStore, makeFolder, storePaths, type StorePaths } from '../record/paths'
-import { findAgents, recipeOf, type AgentInfo } from './agentsFound'
+import { environmentFor, findAgents, recipeOf, type AgentInfo } from './agentsFound'
 import { childBehind } from './childBehind'
 import { commandNames, type CommandAnswer, type CommandName, type Commands, type Refusal } from './commands'
 import { completionsFor, pendingNotices, type Completion, type PauseNotice } from './completions'
@@ -540,13 +540,16 @@ class OpenStore implements Coxswain {
       startKeeper: async (attemptDir, launch, env) => {
         const node = await this.node()
         if (typeof node !== 'string') throw new LaunchError('keeperFailed', node.message)
+        // Our own programs call nobody.
+        const near = launch.file === node
+        const environment = near ? options.environment : await environmentFor(launch.file, options.environment)
         return await startKeeper({
           nodePath: node,
           keeperFile,
           attemptDir,
           socketDir: paths.sockets,
           launch,
-          environment: { ...options.environment, ...env },
+          environment: { ...environment, ...env },
           write: writeWhole,
           epoch: lease.epoch,
         })
