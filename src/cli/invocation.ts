@@ -27,6 +27,8 @@ export const flagOptions = {
   join: { type: 'boolean' },
   /** Of mcp: the name under which a parent finds its children again. */
   session: { type: 'string' },
+  copy: { type: 'string', multiple: true },
+  seconds: { type: 'string' },
 } as const
 
 export type Flags = ReturnType<typeof parseArgs<{ options: typeof flagOptions; allowPositionals: true }>>['values']

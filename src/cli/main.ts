@@ -11,6 +11,7 @@ import { audit, decide, verify } from './judging'
 import { doctor } from './doctor'
 import { machineSettings } from './machineSettings'
 import { run } from './run'
+import { setup } from './setup'
 import { supervise } from './supervise'
 
 const usage = `Usage: coxswain COMMAND [options]
@@ -33,6 +34,10 @@ const usage = `Usage: coxswain COMMAND [options]
   decide [ID|-]                  what to do with a live child: wait, steer or stop, and why
   audit [--check]                the trail of deeds; --check follows its chain
   doctor                         reconcile the store with git and the processes
+  setup                          how new worktrees are made ready, and what the repository offers
+  setup set [--copy GLOB]... [--seconds N] [-- COMMAND ARG...]
+                                 copy ignored files and run a command in each new worktree
+  setup consent HASH | clear     agree to what the repository offers; set nothing up any more
   mcp [--join] [--session NAME]  the delegate_task tool for a parent agent, MCP over stdio (--join: spawn
                                  answers with the completions)
   agents                         which agents are here and what each can do
@@ -59,6 +64,7 @@ const allowed: Readonly<Record<string, readonly (keyof Flags)[]>> = {
   decide: [],
   audit: ['check'],
   doctor: [],
+  setup: ['copy', 'seconds'],
   mcp: ['join', 'session'],
   supervise: ['take'],
 }
@@ -66,7 +72,8 @@ const everywhere: readonly (keyof Flags)[] = ['repo', 'store', 'agents', 'json',
 
 /** The exit code. Rejects only for bugs. */
 export async function main(argv: readonly string[]): Promise<number> {
-  const json = argv.includes('--json')
+  const end = argv.indexOf('--')
+  const json = argv.slice(0, end === -1 ? undefined : end).includes('--json')
   const out: Output = {
     json,
     print: (object, text) =>
@@ -137,6 +144,8 @@ async function dispatch(argv: readonly string[], out: Output): Promise<number> {
       return await decide(invocation)
     case 'audit':
       return await audit(invocation)
+    case 'setup':
+      return await setup(invocation)
     case 'doctor':
       return await doctor(invocation)
     case 'mcp':

@@ -109,6 +109,23 @@ export interface Worktree {
   readonly notes: readonly string[]
 }
 
+/** The latest setting up of its worktree. */
+export interface SettingUp {
+  readonly startedAt: string
+  /** In the environment of every process of it. */
+  readonly marker: string
+  readonly hash: string
+  readonly command: readonly string[] | null
+  readonly copy: readonly string[]
+  readonly message: string | null
+  /** A pause asked for while it runs. */
+  readonly endRequest: EndRequest | null
+  readonly endedAt: string | null
+  readonly outcome: 'done' | 'failed' | 'called off' | null
+  readonly words: string | null
+  readonly diagnostic: string | null
+}
+
 export interface Child {
   readonly id: string
   readonly delegationId: string
@@ -129,6 +146,8 @@ export interface Child {
   readonly retrying: boolean
   readonly waitingForSlot: boolean
   readonly worktree: Worktree | null
+  /** Null when nothing had to be set up. */
+  readonly setup: SettingUp | null
   readonly discarded: boolean
   readonly applied: boolean
   readonly attempts: readonly Attempt[]
@@ -173,6 +192,11 @@ export interface Child {
 /** The attempt at hand: the newest one. */
 export function currentAttempt(child: Child): Attempt | undefined {
   return child.attempts[child.attempts.length - 1]
+}
+
+/** True from the announcement of a setup until nothing of it runs any more. */
+export function isSettingUp(child: Child): boolean {
+  return child.setup !== null && child.setup.outcome === null
 }
 
 /** True while a process of this child may exist or is about to. */
@@ -221,6 +245,7 @@ export function acceptance(child: Child): Acceptance {
   }
   if (child.verifying) return no('its work is being verified')
   const attempt = currentAttempt(child)
+  if (isSettingUp(child) && child.setup?.endRequest) return no('it is being paused')
   if (attempt === undefined || attempt.launchedAt === null) return { accepting: true }
   if (attempt.endRequest !== null) return no('it is being paused')
   if (attempt.closing || attempt.ended !== null) return no('it is finishing')

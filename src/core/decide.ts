@@ -1,7 +1,7 @@
 // May this wish be granted? Pure: a child's fold and a few numbers in, a refusal in one clear sentence or null out. Every
 // door (panel, palette, tool, API, command line) asks here, so all of them refuse with the same words.
 import { checksToOverride } from './verdict'
-import { acceptance, currentAttempt, isLive, openRequests, type Child, type Steer } from './child'
+import { acceptance, currentAttempt, isLive, isSettingUp, openRequests, type Child, type Steer } from './child'
 
 export type RefusalCode =
   | 'invalid'
@@ -153,7 +153,7 @@ export function decideInterrupt(child: Child | undefined): Refused | null {
       'busy',
       `"${child.title}" has no process right now: its work is being verified. Stop it, or wait for the verdict.`,
     )
-  if (currentAttempt(child) === undefined)
+  if (currentAttempt(child) === undefined && !isSettingUp(child))
     return no(
       'busy',
       `"${child.title}" has not started yet; there is nothing to pause. Stop it instead, or wait a moment.`,
@@ -178,6 +178,8 @@ export function decideResume(child: Child | undefined, message: string | undefin
     )
   if (child.discarded)
     return no('not_resumable', `The worktree of "${child.title}" was discarded. Start a new child with the same brief.`)
+  // Only its setup ran: no session is needed to begin.
+  if (child.attempts.length === 0 && child.setup !== null) return null
   if (!child.task.recipe.abilities.resume)
     return no(
       'not_resumable',

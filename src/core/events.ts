@@ -144,7 +144,29 @@ const kinds = [
     base: z.string(),
     notes: z.array(z.string()),
   }),
-  /** The start failed before any process: no worktree, no program, a failed setup. */
+  /**
+   * The worktree is being set up: processes that carry this marker may exist from here on until `setupEnded`. `message` is
+   * what was said on resuming a child whose agent has never run.
+   */
+  z.object({
+    type: z.literal('setupStarted'),
+    round: z.number().int().positive(),
+    /** Of the setup as it was agreed to. */
+    hash: z.string(),
+    marker: z.string(),
+    command: z.array(z.string()).nullable(),
+    copy: z.array(z.string()),
+    message: z.string().nullable(),
+  }),
+  /** Nothing of the setup runs any more. */
+  z.object({
+    type: z.literal('setupEnded'),
+    outcome: z.enum(['done', 'failed', 'called off']),
+    /** What it did, or why it failed. */
+    words: z.string(),
+    diagnostic: z.string().optional(),
+  }),
+  /** The start failed before any process: no worktree, no program. */
   z.object({
     type: z.literal('startFailed'),
     attempt: attempt.optional(),
@@ -207,7 +229,8 @@ const kinds = [
   }),
   z.object({
     type: z.literal('interruptRequested'),
-    attempt,
+    /** Absent while its worktree is being set up. */
+    attempt: attempt.optional(),
     cause: z.enum(['interrupt', 'timeout', 'budget', 'lease']),
     reason: z.string(),
     by: actorSchema,

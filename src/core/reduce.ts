@@ -1,7 +1,17 @@
 // The one judge: only `reduce` changes a phase, only `endedPhase` judges an end. Total: a fact that does not fit the state
 // it meets changes nothing and is counted in `misfits`.
-import { isPause } from './child'
-import type { Attempt, Child, EndCause, EndedPhase, EndRequest, Report, Steer, SteerState } from './child'
+import {
+  isPause,
+  isSettingUp,
+  type Attempt,
+  type Child,
+  type EndCause,
+  type EndedPhase,
+  type EndRequest,
+  type Report,
+  type Steer,
+  type SteerState,
+} from './child'
 import type { ChildEvent, Evidence } from './events'
 
 /** What an end is judged by. */
@@ -64,6 +74,7 @@ function born(event: ChildEvent & { type: 'accepted' }): Child {
     retrying: false,
     waitingForSlot: false,
     worktree: null,
+    setup: null,
     discarded: false,
     applied: false,
     attempts: [],
@@ -104,6 +115,10 @@ function apply(child: Child, event: ChildEvent): Child | null {
       return child.phase === 'PENDING' ? { ...child, waitingForSlot: true } : null
     case 'worktreeAdded':
       return applyWorktree(child, event)
+    case 'setupStarted':
+      return applySetupStarted(child, event)
+    case 'setupEnded':
+      return applySetupEnded(child, event)
     case 'startFailed':
       return applyStartFailed(child, event)
     case 'launching':
@@ -239,6 +254,12 @@ function apply(child: Child, event: ChildEvent): Child | null {
       return { ...child, requests: child.requests.map((r) => (r === request ? answered : r)) }
     }
     case 'interruptRequested':
+      if (event.attempt === undefined) {
+        const { setup } = child
+        if (setup === null || setup.outcome !== null || setup.endRequest !== null || child.phase !== 'STARTING')
+          return null
+        return { ...child, setup: { ...setup, endRequest: endRequest(event.cause, event) } }
+      }
       return onAttempt(child, event.attempt, (attempt) => {
         if (attempt.ended !== null || attempt.endRequest !== null) return null
         return withAttempt(child, { ...attempt, endRequest: endRequest(event.cause, event) })
@@ -316,6 +337,47 @@ function applyWorktree(child: Child, event: ChildEvent & { type: 'worktreeAdded'
   return { ...placed, phase: child.phase === 'PENDING' ? 'STARTING' : child.phase }
 }
 
+/** As long as no agent has run, a paused or failed setup may be followed by another, which opens the next round. */
+function applySetupStarted(child: Child, event: ChildEvent & { type: 'setupStarted' }): Child | null {
+  if (child.attempts.length > 0 || child.worktree === null || child.discarded || isSettingUp(child)) return null
+  const first = child.phase === 'STARTING' && child.setup === null
+  const again = child.setup !== null && (child.paused || child.settledAt !== null)
+  if (!first && !again) return null
+  const { marker, hash, command, copy, message } = event
+  return {
+    ...child,
+    phase: 'STARTING',
+    paused: false,
+    stopRequest: null,
+    settledAt: null,
+    round: event.round,
+    setup: {
+      startedAt: event.at,
+      marker,
+      hash,
+      command,
+      copy,
+      message,
+      endRequest: null,
+      endedAt: null,
+      outcome: null,
+      words: null,
+      diagnostic: null,
+    },
+  }
+}
+
+function applySetupEnded(child: Child, event: ChildEvent & { type: 'setupEnded' }): Child | null {
+  const { setup } = child
+  if (setup === null || setup.outcome !== null) return null
+  const { outcome, words, diagnostic = null } = event
+  const over = { ...child, setup: { ...setup, endedAt: event.at, outcome, words, diagnostic } }
+  if (child.phase === 'CANCEL_REQUESTED') return settled(over, 'CANCELLED', event.at, 'withdrawn')
+  if (setup.endRequest !== null) return { ...drain(over, 'missed', event.at), phase: 'INTERRUPTED', paused: true }
+  if (outcome === 'done') return over
+  return settled(over, 'FAILURE', event.at, 'missed')
+}
+
 function applyStartFailed(child: Child, event: ChildEvent & { type: 'startFailed' }): Child | null {
   const failure = { reason: event.reason, diagnostic: event.diagnostic ?? null }
   if (event.attempt !== undefined) {
@@ -325,7 +387,8 @@ function applyStartFailed(child: Child, event: ChildEvent & { type: 'startFailed
         : null,
     )
   }
-  if (child.attempts.length > 0 || (child.phase !== 'PENDING' && child.phase !== 'STARTING')) return null
+  if (child.attempts.length > 0 || isSettingUp(child)) return null
+  if (child.phase !== 'PENDING' && child.phase !== 'STARTING') return null
   return settled(
     { ...child, notes: [...child.notes, { at: event.at, level: 'error', text: event.reason }] },
     'FAILURE',
@@ -339,6 +402,7 @@ function applyLaunching(child: Child, event: ChildEvent & { type: 'launching' })
   if (event.attempt !== child.attempts.length + 1) return null
   if (former !== undefined && former.ended === null) return null
   if (child.worktree === null || child.discarded) return null
+  if (child.setup !== null && child.setup.outcome !== 'done') return null
   if (event.reason === 'first' && (former !== undefined || child.phase !== 'STARTING')) return null
   if (event.reason === 'retry' && !child.retrying) return null
   if (event.reason === 'resume' && (former === undefined || child.verifying || child.retrying)) return null
@@ -401,12 +465,13 @@ function applyStop(child: Child, event: ChildEvent & { type: 'stopRequested' }):
     return { ...withAttempt(child, asked), phase: 'CANCEL_REQUESTED', stopRequest: request }
   }
   const calledOff = { ...child, stopRequest: request }
+  if (isSettingUp(child)) return child.phase === 'STARTING' ? { ...calledOff, phase: 'CANCEL_REQUESTED' } : null
+  if (child.paused) return settled(calledOff, 'CANCELLED', event.at, 'withdrawn')
   // No process exists: there is no death to wait for.
   if (attempt === undefined) {
     if (child.phase !== 'PENDING' && child.phase !== 'STARTING') return null
     return settled(calledOff, 'CANCELLED', event.at, 'withdrawn')
   }
-  if (child.paused) return settled(calledOff, 'CANCELLED', event.at, 'withdrawn')
   if ((child.verifying || child.retrying) && attempt.ended !== null)
     return settled(calledOff, attempt.ended, event.at, 'withdrawn')
   return null

@@ -4,7 +4,19 @@
 // and to the repository only objects nobody refers to.
 import { createHash } from 'node:crypto'
 import { constants } from 'node:fs'
-import { copyFile, lstat, mkdir, open, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
+import {
+  appendFile,
+  copyFile,
+  lstat,
+  mkdir,
+  open,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
 import { isAbsolute, join, resolve } from 'node:path'
 import { type Git, type GitCall, GitFailure, type GitOutput } from './git'
 import { exists } from './insideTree'
@@ -275,6 +287,14 @@ export class View {
   /** A file of ours beside this view's own. */
   file(name: 'index' | 'work-index'): string {
     return join(this.folder, name)
+  }
+
+  /** Ignores these from now on (lines of an exclude file from the top, a slash at the end for a folder), whatever they are. */
+  async exclude(paths: readonly string[]): Promise<void> {
+    const lines = paths
+      .filter((path) => !path.includes('\n'))
+      .map((path) => `${path.replace(/[\\*?[\]]/g, '\\$&').replace(/ $/, '\\ ')}\n`)
+    if (lines.length > 0) await appendFile(join(this.folder, 'info/exclude'), lines.join(''), { mode: 0o600 })
   }
 
   /**

@@ -1,6 +1,7 @@
-// Runs one command of a contract: argv without a shell, in its own process group, with a time limit and an output limit,
-// and ends everything it left behind. Agents are never run through this file.
+// Runs one command of a contract or of a setup: argv without a shell, in its own process group, with a time limit and an
+// output limit, and ends everything it left behind. Agents are never run through this file.
 import { execa } from 'execa'
+import { readlinkSync } from 'node:fs'
 import { markerName } from './sweep'
 import { AgentTree, endTree } from './stopLadder'
 import { randomBytes } from 'node:crypto'
@@ -12,7 +13,12 @@ export interface CommandRequest {
   readonly environment: Readonly<Record<string, string>>
   readonly timeoutMs: number
   readonly outputCapBytes: number
+  /** In the environment of every process of it; made up when absent. */
+  readonly marker?: string
+  /** Between asking it to end and killing it, when it is ended early. */
+  readonly graceMs?: number
   readonly signal?: AbortSignal
+  readonly onOutput?: (source: 'stdout' | 'stderr', chunk: Buffer) => void
 }
 
 export type CommandOutcome =
@@ -34,10 +40,26 @@ const drainMs = 1_000
 
 const afterDrain = (): Promise<undefined> => new Promise((resolve) => setTimeout(() => resolve(undefined), drainMs))
 
+/**
+ * How its output looks in /proc/PID/fd: who left its group and its environment behind and still holds that is of it. Asked
+ * before it can have gone; empty where there is no such folder.
+ */
+function pipesOf(pid: number): string[] {
+  return [1, 2].flatMap((fd) => {
+    try {
+      const link = readlinkSync(`/proc/${pid}/fd/${fd}`)
+      return /^(pipe|socket):\[\d+\]$/.test(link) ? [link] : []
+    } catch {
+      return []
+    }
+  })
+}
+
 /** Resolves when the command and all that it started are dead. Rejects only when `signal` was aborted. */
 export async function runCommand(request: CommandRequest): Promise<CommandOutcome> {
+  if (request.signal?.aborted === true) throw new Error('The command was called off.')
   const [file = '', ...args] = request.argv
-  const marker = `check.${randomBytes(16).toString('hex')}`
+  const marker = request.marker ?? `check.${randomBytes(16).toString('hex')}`
   const subprocess = execa(file, args, {
     cwd: request.cwd,
     env: { ...request.environment, [markerName]: marker },
@@ -51,6 +73,7 @@ export async function runCommand(request: CommandRequest): Promise<CommandOutcom
   })
   const { pid } = subprocess
   const leader = pid === undefined ? undefined : identityOf(pid)
+  const pipes = pid === undefined ? [] : pipesOf(pid)
   let tail = Buffer.alloc(0)
   let byteCount = 0
   let why: 'timed out' | 'too much output' | 'aborted' | undefined
@@ -65,6 +88,11 @@ export async function runCommand(request: CommandRequest): Promise<CommandOutcom
     tail = Buffer.concat([tail, chunk]).subarray(-tailBytes)
     if (byteCount > request.outputCapBytes) end('too much output')
   })
+  const { onOutput } = request
+  if (onOutput !== undefined) {
+    subprocess.stdout?.on('data', (chunk: Buffer) => onOutput('stdout', chunk))
+    subprocess.stderr?.on('data', (chunk: Buffer) => onOutput('stderr', chunk))
+  }
   const timer = setTimeout(() => end('timed out'), request.timeoutMs)
   const abort = (): void => end('aborted')
   request.signal?.addEventListener('abort', abort, { once: true })
@@ -78,10 +106,10 @@ export async function runCommand(request: CommandRequest): Promise<CommandOutcom
       const result = await subprocess
       return { kind: 'not started', reason: result.shortMessage ?? 'it could not be started' }
     }
-    const tree = new AgentTree({ leader, marker, pipes: [] }, () => first === undefined)
+    const tree = new AgentTree({ leader, marker, pipes }, () => first === undefined)
     const { ended } = await endTree(tree, {
       leaderPid: undefined,
-      graceMs: why === undefined ? 200 : 1_000,
+      graceMs: why === undefined ? 200 : (request.graceMs ?? 1_000),
       sweepMs: 2_000,
       leftovers: true,
       onStep: () => undefined,
@@ -93,7 +121,7 @@ export async function runCommand(request: CommandRequest): Promise<CommandOutcom
     const output = tail.toString('utf8')
     if (why === 'timed out') return { kind: 'timed out', output }
     if (why === 'too much output') return { kind: 'too much output', output, limitBytes: request.outputCapBytes }
-    if (why === 'aborted') throw new Error('The check was called off.')
+    if (why === 'aborted') throw new Error('The command was called off.')
     return {
       kind: 'exited',
       code: last?.code ?? null,

@@ -19,7 +19,12 @@ export async function stderrTail(attemptDir: string): Promise<string[]> {
     parts.unshift(part)
     wanted -= part.length
   }
-  const bytes = Buffer.concat(parts)
+  return lastLines(Buffer.concat(parts))
+}
+
+/** At most 20 lines from the last 16 KiB of these bytes. */
+export function lastLines(all: Buffer): string[] {
+  const bytes = all.subarray(-tailBytes)
   // The cut may have fallen inside a character.
   let from = 0
   while (from < 3 && ((bytes[from] ?? 0) & 0xc0) === 0x80) from += 1

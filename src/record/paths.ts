@@ -15,6 +15,8 @@ export interface ChildPaths {
   readonly events: string
   readonly transcript: string
   readonly contract: string
+  /** What setting up its worktree printed. */
+  readonly setupLog: string
   readonly attempts: string
   textLog(index: number): string
   attempt(n: number): AttemptPaths
@@ -49,6 +51,8 @@ export interface StorePaths {
   /** One folder per durable parent session: which process is that parent now. */
   readonly parents: string
   readonly audit: string
+  /** How new worktrees are set up, as a person agreed to. */
+  readonly setup: string
   readonly sockets: string
   child(id: string): ChildPaths
 }
@@ -88,6 +92,7 @@ export function storePaths(root: string): StorePaths {
     secret: join(root, 'secret'),
     parents: join(root, 'parents'),
     audit: join(root, 'audit.jsonl'),
+    setup: join(root, 'setup.json'),
     sockets: socketFolder(root),
     child: (id) => childPaths(join(children, id)),
   }
@@ -101,6 +106,7 @@ function childPaths(folder: string): ChildPaths {
     events: join(folder, 'events.jsonl'),
     transcript: join(folder, 'transcript.jsonl'),
     contract: join(folder, 'contract.json'),
+    setupLog: join(folder, 'setup.log'),
     attempts,
     evidence: join(folder, 'evidence'),
     textLog: (index) => join(folder, `task-${index}.log`),

@@ -7,6 +7,7 @@ import {
   crashLoop,
   currentAttempt,
   isLive,
+  isSettingUp,
   lacksResult,
   openRequests,
   type Attempt,
@@ -45,6 +46,7 @@ import { hearLines, keepLongSummary, recordHandedOver } from './hearing'
 import { DisposedError, Jobs, stackOf } from './jobs'
 import { resultOf } from './results'
 import type { Tools } from './tools'
+import { WorktreeSetup, type Announced } from './worktreeSetup'
 
 /** After its report an agent that exits by itself gets this long before the ladder. */
 const exitGraceMs = 10_000
@@ -64,6 +66,7 @@ export interface ChildRunEvents {
 export class ChildRun {
   private readonly jobs: Jobs
   private readonly record: ChildRecord
+  private readonly setup: WorktreeSetup
   private talk: Talk | undefined
   /** The first start is under way or over. */
   private begun = false
@@ -83,6 +86,7 @@ export class ChildRun {
       changed: () => events.changed(childId),
       fenced: () => this.dispose(),
     })
+    this.setup = new WorktreeSetup(this.record, this.jobs, tools)
   }
 
   get child(): Child {
@@ -145,6 +149,7 @@ export class ChildRun {
       await this.record.append([{ type: 'stopRequested', reason, by }], true, [
         { kind: 'notice', level: 'info', text: `Stop requested${reason === '' ? '' : `: ${reason}`}.` },
       ])
+      this.setup.callOff()
       if (isLive(this.child)) this.jobs.later(() => this.endAttempt('stop', reason))
       else this.jobs.detached(() => this.jobs.surely(() => this.settle()))
       return null
@@ -156,7 +161,7 @@ export class ChildRun {
       const refused = decideInterrupt(this.child)
       if (refused !== null) return refused
       const attempt = currentAttempt(this.child)
-      if (attempt === undefined || attempt.endRequest !== null) return null
+      if (attempt?.endRequest || this.child.setup?.endRequest) return null
       await this.requestInterrupt(attempt, 'interrupt', reason, by)
       return null
     })
@@ -171,6 +176,7 @@ export class ChildRun {
       const refused = decideResume(this.child, message) ?? (await capacity())
       if (refused !== null) return refused
       const round = this.child.paused ? this.child.round : this.child.round + 1
+      if (this.child.attempts.length === 0) return await this.setUpAgain(round, message?.trim() ?? null)
       const plan = await this.plan('resume', round, message?.trim() ?? null)
       this.jobs.detached(() => this.launch(plan))
       return { attempt: plan.attempt, carried: plan.carried }
@@ -264,16 +270,54 @@ export class ChildRun {
         return
       }
       const { path, cwd, branch, base, notes } = placed
-      const plan = await this.jobs.enqueue(async () => {
-        await this.record.append([{ type: 'worktreeAdded', path, cwd, branch, base, notes: [...notes] }], true, [
+      await this.jobs.enqueue(() =>
+        this.record.append([{ type: 'worktreeAdded', path, cwd, branch, base, notes: [...notes] }], true, [
           { kind: 'notice', level: 'info', text: `Works in ${path} on branch ${branch}.` },
           ...notes.map((text) => ({ kind: 'notice', level: 'info', text }) as const),
-        ])
-        if (this.child.phase !== 'STARTING') return undefined
-        return await this.plan('first', 1, null)
-      })
-      if (plan !== undefined) await this.launch(plan)
+        ]),
+      )
+      await this.begin()
     })
+  }
+
+  /** In its new worktree: sets it up, if there is a setup, and launches the first attempt. */
+  private async begin(): Promise<void> {
+    const announced = await this.jobs.enqueue(async () =>
+      this.child.phase === 'STARTING' ? await this.setup.announce(this.child.round, null) : null,
+    )
+    if (announced?.kind === 'problem')
+      await this.jobs.surely(() => this.jobs.enqueue(() => this.failStart(announced.message)))
+    else await this.launchFirst(announced)
+  }
+
+  /** A child whose setup was paused or failed: no agent has run, so what follows is its first start. */
+  private async setUpAgain(
+    round: number,
+    message: string | null,
+  ): Promise<{ attempt: number; carried: readonly string[] } | Refused> {
+    const announced = await this.setup.announce(round, message)
+    if (announced?.kind === 'problem') {
+      await this.slot((slots) => slots.release(this.child.id))
+      return { code: 'untrusted', message: announced.message }
+    }
+    this.jobs.detached(() => this.launchFirst(announced))
+    const carried = this.child.steers.filter((steer) => steer.state === 'missed').map((steer) => steer.id)
+    return { attempt: 1, carried }
+  }
+
+  /** The first attempt, once the setup that was announced is done; nothing when it was called off or has failed. */
+  private async launchFirst(announced: Announced | null): Promise<void> {
+    if (announced !== null) await this.setup.carryOut(announced)
+    if (!isLive(this.child) || this.child.phase === 'CANCEL_REQUESTED') {
+      if (announced !== null) await this.jobs.surely(() => this.settle())
+      return
+    }
+    const plan = await this.jobs.enqueue(async () =>
+      this.child.phase === 'STARTING'
+        ? await this.plan('first', this.child.round, this.child.setup?.message ?? null)
+        : undefined,
+    )
+    if (plan !== undefined) await this.launch(plan)
   }
 
   /** Appends the intent. Steers that wait, or were missed, ride in the first turn. */
@@ -409,9 +453,14 @@ export class ChildRun {
     const attempt = currentAttempt(this.child)
     if (attempt === undefined) {
       if (this.child.phase === 'PENDING' && !this.child.waitingForSlot) this.start()
+      else if (isSettingUp(this.child)) {
+        await this.setup.recover()
+        await this.jobs.surely(() => this.settle())
+      }
       // No attempt was announced, so no process can exist: what was accepted is begun, not repeated.
-      else if (this.child.phase === 'STARTING')
-        await this.launch(await this.jobs.enqueue(() => this.plan('first', this.child.round, null)))
+      else if (this.child.phase === 'STARTING' && this.child.setup === null) await this.begin()
+      else if (this.child.phase === 'STARTING') await this.launchFirst(null)
+      else if (lacksResult(this.child)) await this.jobs.surely(() => this.settle())
       return
     }
     if (attempt.ended !== null) {
@@ -601,16 +650,19 @@ export class ChildRun {
   // ── ends ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
   private async requestInterrupt(
-    attempt: Attempt,
+    /** None while the worktree is being set up. */
+    attempt: Attempt | undefined,
     cause: 'interrupt' | 'budget',
     reason: string,
     by: Actor,
   ): Promise<void> {
     const text =
       cause === 'interrupt' ? `Pause requested${reason === '' ? '' : `: ${reason}`}.` : `Interrupted: ${reason}.`
-    await this.record.append([{ type: 'interruptRequested', attempt: attempt.n, cause, reason, by }], true, [
+    const at = attempt === undefined ? {} : { attempt: attempt.n }
+    await this.record.append([{ type: 'interruptRequested', ...at, cause, reason, by }], true, [
       { kind: 'notice', level: 'info', text },
     ])
+    this.setup.callOff()
     this.jobs.later(() => this.endAttempt(cause, reason))
   }
 
@@ -788,6 +840,7 @@ export class ChildRun {
     this.jobs.close()
     this.talk?.link.detach()
     this.talk = undefined
+    this.setup.callOff()
   }
 
   /** After `dispose`: everything that was under way has been written. */

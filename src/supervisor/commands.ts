@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { CONTEXT_MAX, type RefusalCode } from '../core/decide'
 
 import { answerSchema } from '../core/events'
+import { setupRequestSchema, type SetupRequest } from '../core/setup'
 
 export { CONTEXT_MAX, GOAL_MAX, STEER_MAX, type RefusalCode } from '../core/decide'
 
@@ -107,6 +108,14 @@ export const acknowledgeRequestSchema = z.strictObject({
   completion_ids: z.array(z.string().max(10_000)).max(1_000),
 })
 
+export interface SetupAnswer {
+  readonly action: 'setup'
+  readonly status: 'set' | 'cleared'
+  /** Of what was agreed to; null when nothing is set up any more. */
+  readonly hash: string | null
+  readonly note: string
+}
+
 export interface SteerAnswer {
   readonly action: 'steer'
   readonly subagent_id: string
@@ -178,6 +187,8 @@ export interface Commands {
   apply(request: z.infer<typeof applyRequestSchema>): Promise<ApplyAnswer | Refusal>
   /** Of the caller's own delegations only; twice is once. */
   acknowledge(request: z.infer<typeof acknowledgeRequestSchema>): Promise<AcknowledgeAnswer | Refusal>
+  /** How new worktrees of this repository are set up: a person's to say, nobody else's. */
+  setup(request: SetupRequest): Promise<SetupAnswer | Refusal>
 }
 
 export function isRefusal(answer: object): answer is Refusal {
@@ -200,6 +211,7 @@ export const requestSchemas = {
   verify: verifyRequestSchema,
   apply: applyRequestSchema,
   acknowledge: acknowledgeRequestSchema,
+  setup: setupRequestSchema,
 } as const satisfies { [K in keyof Commands]: z.ZodType<Parameters<Commands[K]>[0]> }
 
 export type CommandName = keyof Commands

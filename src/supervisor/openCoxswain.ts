@@ -15,6 +15,7 @@ import { inspectRepository, type Problem as GitProblem, type Repository } from '
 import { fileAtBase, status } from '../git/review'
 import { treeHash } from '../git/treeHash'
 import { addWorktree, baseProblem } from '../git/worktree'
+import { endMarked } from '../process/endMarked'
 import { identityOf, isRunning } from '../process/identity'
 import { LaunchError } from '../process/launch'
 import { nodeCandidates, probeNode } from '../process/probeNode'
@@ -34,6 +35,7 @@ import { followStore, type FollowedStore } from './followStore'
 import { askOwner, serveCommands, type OwnerServer } from './ownerSocket'
 import { writeLauncher } from './launcher'
 import { limitsFrom, type Settings } from './settings'
+import { chooseSetup, readSetups, runSetup, setupToRun, type Setups } from './setup'
 import type { Caller } from '../core/ownership'
 import { Supervisor } from './supervisor'
 import type { Problem, Tools } from './tools'
@@ -93,6 +95,8 @@ export interface Coxswain {
   completions(caller: Caller, delegationId?: string): Promise<readonly Completion[]>
   /** Pauses of `caller`'s own children that it has not acknowledged, oldest first. */
   notices(caller: Caller): Promise<readonly PauseNotice[]>
+  /** How new worktrees are set up, and what the repository offers. Reads two files. */
+  setups(): Promise<Setups>
   isOwner(): boolean
   /** Whether any process supervises this store now. */
   hasOwner(): Promise<boolean>
@@ -234,6 +238,10 @@ class OpenStore implements Coxswain {
     await this.view.refresh()
     await this.view.refresh()
     return this.view.list().map(({ child }) => child)
+  }
+
+  async setups(): Promise<Setups> {
+    return await readSetups(this.paths, this.repository.topLevel)
   }
 
   async tryOwn(takeFrom?: number): Promise<boolean> {
@@ -395,9 +403,12 @@ class OpenStore implements Coxswain {
       repositoryProblem: async (bases) => {
         const now = await inspectRepository(this.git, this.options.folder)
         if (now.kind === 'problem') return now.message
+        const setup = setupToRun(await this.setups())
+        if (setup !== null && 'kind' in setup) return setup.message
         const problems = await Promise.all(bases.map((base) => baseProblem(this.git, now, base)))
         return problems.find((problem) => problem !== undefined)
       },
+      chooseSetup: (request) => chooseSetup(this.paths, this.repository.topLevel, request, new Date()),
       hash: sha256,
       ...(this.options.onSettled === undefined ? {} : { onSettled: this.options.onSettled }),
     })
@@ -498,6 +509,14 @@ class OpenStore implements Coxswain {
         const { path, cwd, branch, base, notes } = made
         return { kind: 'worktree', path, cwd, branch, base, notes: notes.map((note) => note.message) }
       },
+      setupToRun: async () => setupToRun(await this.setups()),
+      runSetup: (child, call) =>
+        runSetup(
+          { git, paths, topLevel: repository.topLevel, commonDir, environment: options.environment },
+          child,
+          call,
+        ),
+      endSetup: endMarked,
       worktreeState: async (child) => {
         const place = known(child)
         if (place === undefined) return problem('It has no worktree.')

@@ -1,6 +1,7 @@
 // The JSON shapes of list and show, stable and documented; made from a child's fold, memory only.
-import { acceptance, currentAttempt, isLive, openRequests, totalUsage, type Child } from '../core/child'
+import { acceptance, currentAttempt, isLive, isSettingUp, openRequests, totalUsage, type Child } from '../core/child'
 import type { Verdict } from '../core/events'
+import { setupBrief } from '../core/setup'
 import type { WorktreeState } from './tools'
 
 export interface ListEntry {
@@ -68,6 +69,7 @@ export function listEntry(child: Child, activity: string | null, now: Date): Lis
 export function conditionOf(child: Child): string | null {
   if (child.paused) return 'paused'
   if (child.verifying) return 'verifying'
+  if (child.setup !== null && isSettingUp(child)) return `setting up: ${setupBrief(child.setup)}`
   if (child.retrying || (child.phase === 'RUNNING' && currentAttempt(child)?.reason === 'retry')) return 'retry'
   if (child.waitingForSlot) return 'waiting for a free slot'
   if (child.parked !== null) return `parked: ${child.parked}`

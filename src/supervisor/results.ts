@@ -109,7 +109,7 @@ export function resultOf(
     exit: attempt?.exit
       ? { code: attempt.exit.code, signal: attempt.exit.signal, first_cause: attempt.exit.firstCause }
       : null,
-    stderr_tail: attempt?.stderrTail ?? attempt?.startFailure?.diagnostic ?? null,
+    stderr_tail: attempt?.stderrTail ?? attempt?.startFailure?.diagnostic ?? child.setup?.diagnostic ?? null,
     failure: failureInWords(child) ?? failedStart ?? null,
     result_hash: createHash('sha256').update(canonicalJson(outcome)).digest('hex'),
     summary_file: report === null || report.wholeText === null ? null : paths.wholeText(report.wholeText),
@@ -126,6 +126,10 @@ export async function readResult(paths: StorePaths, id: string, round: number): 
 /** Why it did not succeed, for people; null when there is nothing to say. */
 export function failureInWords(child: Child): string | null {
   const attempt = currentAttempt(child)
+  if (attempt === undefined && child.setup?.outcome === 'failed') {
+    const { words, diagnostic } = child.setup
+    return `${words ?? ''}${diagnostic === null ? '' : `\nChild stderr tail:\n${diagnostic}`}`
+  }
   if (attempt === undefined || attempt.ended === null) return null
   if (attempt.startFailure !== null) return attempt.startFailure.reason
   if (attempt.ended === 'FAILURE') {

@@ -18,6 +18,7 @@ import type { Actor, Fact, Limits, Recipe, Task } from '../core/events'
 import { decideAnswerBy, decideApplyBy, ownsChild, sessionOf, type Caller } from '../core/ownership'
 import { plainLine } from '../core/plainText'
 import { decideHandedOn, decideOwnDispatch, depthOf, roleAt, type SpawnLimits } from '../core/spawnTree'
+import type { SetupRequest } from '../core/setup'
 import { textLogHeader } from '../core/textLog'
 import { writeWhole, syncFolder } from '../record/atomicWrite'
 import type { Deed } from '../record/audit'
@@ -61,6 +62,7 @@ export interface SupervisorOptions {
   readonly recipe: (request: TaskRequest, agentId: string, callersAgents: AgentsSettings) => Promise<Recipe | Problem>
   /** Why nothing can be started from these bases in this repository now; undefined when it can. */
   readonly repositoryProblem: (bases: readonly string[]) => Promise<string | undefined>
+  readonly chooseSetup: (request: SetupRequest) => Promise<{ readonly hash: string | null } | Problem>
   readonly hash: (text: string) => string
   /** Called after a round settled or paused and its result is on disk. */
   readonly onSettled?: (childId: string) => void
@@ -243,6 +245,23 @@ export class Supervisor {
         return audited('apply', subagent_id, answer, { how, commit, overridden: override })
       },
       acknowledge: ({ completion_ids }) => this.acknowledge(caller, completion_ids),
+      setup: async (request) => {
+        if (caller.kind !== 'person')
+          return { error: { code: 'unsupported', message: 'How worktrees are set up is for a person to say.' } }
+        const chosen = await this.options.chooseSetup(request)
+        if ('message' in chosen) return { error: { code: 'invalid', message: chosen.message } }
+        const { hash } = chosen
+        this.record({ who: whoOf(caller), what: `setup ${request.action}`, child: '', hash })
+        return {
+          action: 'setup',
+          status: hash === null ? 'cleared' : 'set',
+          hash,
+          note:
+            hash === null
+              ? 'New worktrees are not set up any more.'
+              : 'Every worktree made from now on is set up with it, before its agent starts.',
+        }
+      },
     }
   }
 

@@ -2,11 +2,13 @@
 import type { Agent } from '../agents/agent'
 import type { Child, Worktree } from '../core/child'
 import type { ProcessIdentity, Recipe, Verdict } from '../core/events'
+import type { endMarked } from '../process/endMarked'
 import type { KeeperLink } from '../process/keeperLink'
 import type { Launch } from '../process/launch'
 import type { AuditLog } from '../record/audit'
 import type { StorePaths } from '../record/paths'
 import type { Slots } from '../record/slots'
+import type { ChosenSetup, SetupCall, SetupOutcome } from './setup'
 
 /** Something that went wrong in words for a person, as a value. */
 export interface Problem {
@@ -39,6 +41,11 @@ export interface Tools {
   readonly attended: () => boolean
   agentOf(recipe: Recipe): Agent | Problem
   addWorktree(child: Child): Promise<(Worktree & { kind: 'worktree' }) | Problem>
+  /** What a new worktree is set up with; null for nothing. A problem when that is no longer what a person agreed to. */
+  setupToRun(): Promise<ChosenSetup | null | Problem>
+  runSetup(child: Child, call: SetupCall): Promise<SetupOutcome>
+  /** Ends what carries this marker, of a setup whose supervisor died. */
+  endSetup(marker: string, graceMs: number): ReturnType<typeof endMarked>
   worktreeState(child: Child): Promise<WorktreeState | Problem>
   treeHash(child: Child): Promise<string | null>
   discard(

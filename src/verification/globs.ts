@@ -11,3 +11,11 @@ export function globMatcher(globs: readonly string[]): (path: string) => boolean
   const matches = picomatch(spelled, { dot: true, nonegate: true, strictSlashes: true })
   return (path) => matches(path) || plain.some((folder) => path === folder || path.startsWith(`${folder}/`))
 }
+
+/** For each glob the folder or file that everything it matches lies in; '' when that is the top. */
+export function globBases(globs: readonly string[]): string[] {
+  return globs.map((glob) => {
+    const { base } = picomatch.scan(glob.replace(/^(\.\/)+/, '').replace(/\/$/, ''))
+    return base === '.' ? '' : base.replace(/\/$/, '')
+  })
+}

@@ -1,6 +1,14 @@
 // What a person can do to a child right now, and why not when not. The supervisor decides; this only keeps buttons honest
 // beforehand, in the same words wherever a button stands.
-import { acceptance, currentAttempt, isLive, missedSteers, openRequests, type Child } from '../../core/child'
+import {
+  acceptance,
+  currentAttempt,
+  isLive,
+  isSettingUp,
+  missedSteers,
+  openRequests,
+  type Child,
+} from '../../core/child'
 import { t } from './l10n'
 
 export type Able = { readonly able: true } | { readonly able: false; readonly why: string }
@@ -81,6 +89,7 @@ function pause(child: Child): Able {
       break
   }
   if (child.verifying) return no(t('its work is being verified'))
+  if (isSettingUp(child)) return child.setup?.endRequest ? no(t('it is being paused')) : yes
   const attempt = currentAttempt(child)
   if (attempt === undefined || attempt.launchedAt === null) return no(t('it has not started yet'))
   if (attempt.endRequest !== null) return no(t('it is being paused'))
@@ -108,6 +117,7 @@ function resume(child: Child): Able {
   }
   if (child.discarded) return no(t('its worktree was discarded'))
   if (child.worktree === null) return no(t('it never had a worktree'))
+  if (child.attempts.length === 0) return child.setup === null ? no(t('it never started')) : yes
   if (!child.task.recipe.abilities.resume)
     return no(t('{agent} cannot be resumed; start a new child with the same brief', { agent: child.task.recipe.label }))
   return yes

@@ -3,6 +3,7 @@ import {
   acceptance,
   currentAttempt,
   isLive,
+  isSettingUp,
   missedSteers,
   openRequests,
   type Child,
@@ -11,6 +12,7 @@ import {
 } from '../../core/child'
 import type { SteerMode, TaskUsage, Verdict } from '../../core/events'
 import { cutText, plainLine } from '../../core/plainText'
+import { setupBrief } from '../../core/setup'
 import { t } from './l10n'
 
 const causes: Readonly<Record<EndCause, () => string>> = {
@@ -28,7 +30,9 @@ export function phaseWords(child: Child): string {
     case 'PENDING':
       return child.waitingForSlot ? t('waiting for a free slot') : t('preparing its worktree')
     case 'STARTING':
-      return t('starting')
+      if (child.setup === null || !isSettingUp(child)) return t('starting')
+      if (child.setup.endRequest !== null) return t('pausing')
+      return t('setting up: {command}', { command: setupBrief(child.setup) })
     case 'RUNNING':
       if (child.verifying) return t('verifying')
       if (openRequests(child).length > 0) return t('waiting for your answer')
@@ -56,7 +60,7 @@ export function phaseWords(child: Child): string {
 /** Why the last attempt ended the way it did, one line, or null when there is nothing to say beyond the phase. */
 export function endReason(child: Child): string | null {
   const attempt = currentAttempt(child)
-  if (attempt === undefined) return null
+  if (attempt === undefined) return child.setup?.outcome === 'failed' ? plainLine(child.setup.words ?? '') : null
   if (attempt.startFailure !== null) return plainLine(attempt.startFailure.reason)
   if (attempt.vanished !== null) return plainLine(attempt.vanished)
   if (attempt.report !== null && !attempt.report.ok && attempt.report.reason !== null)

@@ -247,6 +247,19 @@ export class Stage {
     return found
   }
 
+  /** Command lines of every living process of this machine. */
+  everyProcess(): string[] {
+    return readdirSync('/proc').flatMap((name) => {
+      if (!/^\d+$/.test(name)) return []
+      try {
+        if (/\) [ZX] /.test(readFileSync(`/proc/${name}/stat`, 'latin1'))) return []
+        return [readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ')]
+      } catch {
+        return []
+      }
+    })
+  }
+
   /** Of the processes of this place, the children's: neither supervisors nor the command line, nor their look at Node. */
   childProcesses(): { readonly pid: number; readonly command: string }[] {
     return this.ps().filter(({ command }) => !/cli\.js|process\.versions\.node/.test(command))

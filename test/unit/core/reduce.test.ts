@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { acceptance, isLive, waitingSteers, type Child } from '../../../src/core/child'
+import { acceptance, isLive, isSettingUp, waitingSteers, type Child } from '../../../src/core/child'
 import { endedPhase, fold, reduce, type EndFacts } from '../../../src/core/reduce'
 import { accepted, alphabet, eventAt, events, sampleTask } from './sample'
 
@@ -27,10 +27,19 @@ function shape(child: Child): string {
   const steers = child.steers.map((steer) => [steer.state, steer.carried, steer.attempt].join())
   const requests = child.requests.map((request) => `${request.attempt}${request.answer?.kind}`)
   const flags = [child.paused, child.verifying, child.retrying, child.worktree !== null, child.stopRequest !== null]
-  const { phase, round, verdict, settledAt } = child
-  return [phase, round, verdict?.disposition, settledAt !== null, ...flags, attempts.join(';'), steers, requests].join(
-    '|',
-  )
+  const { phase, round, verdict, settledAt, setup } = child
+  const setting = setup === null ? 'none' : [setup.outcome, setup.endRequest !== null].join()
+  return [
+    phase,
+    round,
+    verdict?.disposition,
+    settledAt !== null,
+    setting,
+    ...flags,
+    attempts.join(';'),
+    steers,
+    requests,
+  ].join('|')
 }
 
 /** Everything but the count of misfits and the number of the last fact is the very same. */
@@ -52,7 +61,12 @@ function problems(before: Child | undefined, child: Child): string[] {
     'two attempts live at once',
   )
   say(liveAttempt && !isLive(child), `a process may exist but the phase is ${child.phase}`)
-  say(child.phase === 'CANCEL_REQUESTED' && !liveAttempt, 'CANCEL_REQUESTED with no process to wait for')
+  say(isSettingUp(child) && !isLive(child), `a setup may run but the phase is ${child.phase}`)
+  say(isSettingUp(child) && attempt !== undefined, 'an attempt beside a running setup')
+  say(
+    child.phase === 'CANCEL_REQUESTED' && !liveAttempt && !isSettingUp(child),
+    'CANCEL_REQUESTED with no process to wait for',
+  )
   say(!isLive(child) && waitingSteers(child).length > 0, 'ended with a steer still waiting')
   say(
     !liveAttempt && child.requests.some((r) => r.answer === null),
@@ -64,7 +78,10 @@ function problems(before: Child | undefined, child: Child): string[] {
   say(settledPhases.has(child.phase) && !child.paused && child.settledAt === null, 'ended but not settled')
   say(isLive(child) && child.settledAt !== null, 'live but settled')
   if (before !== undefined && !isLive(before) && isLive(child))
-    say(child.attempts.length !== before.attempts.length + 1, 'came to life without a new attempt')
+    say(
+      child.attempts.length !== before.attempts.length + 1 && !isSettingUp(child),
+      'came to life without a new attempt or setup',
+    )
   for (const former of before?.attempts ?? []) {
     const now = child.attempts[former.n - 1]
     say(former.ended !== null && now?.ended !== former.ended, 'the judgement of an ended attempt changed')
@@ -117,6 +134,21 @@ describe('reduce', () => {
       'verifiedOk',
       'verifiedRetry',
     ],
+    setups: [
+      ...lifecycle,
+      'setup',
+      'setupDone',
+      'setupFailed',
+      'setupCalledOff',
+      'setupPause',
+      'queue',
+      'sent',
+      'turn',
+      'withdrawn',
+      'exit0',
+      'verifiedOk',
+      'verifiedRetry',
+    ],
     questions: [
       ...lifecycle,
       'exit0',
@@ -130,7 +162,7 @@ describe('reduce', () => {
     ],
   }
   /** Of a second attempt only what can still change the child's course. */
-  const second = new Set(['resume', 'retry', 'launched', 'turn', 'stop', 'exit0', 'verifiedOk'])
+  const second = new Set(['setup', 'resume', 'retry', 'launched', 'turn', 'stop', 'exit0', 'verifiedOk'])
   const rows = Object.keys(themes).flatMap((theme) => (['none', 'full'] as const).map((level) => ({ theme, level })))
   test.each(rows)(
     'holds its invariants over every order of facts about $theme (contract $level)',
@@ -190,6 +222,45 @@ describe('reduce', () => {
     const a = alphabet(1)
     const child = fold(events(accepted(), a['stop'], a['worktree'], a['first'])) as Child
     expect([child.phase, child.attempts.length, child.worktree?.path, child.misfits]).toEqual(['CANCELLED', 0, '/w', 1])
+  })
+
+  test('a stop during a setup is called off only once nothing of it runs, and no agent follows', () => {
+    const a = alphabet(1)
+    const log = [accepted(), a['worktree'], a['setup'], a['queue'], a['stop']]
+    const asked = fold(events(...log)) as Child
+    expect([asked.phase, asked.steers[0]?.state]).toEqual(['CANCEL_REQUESTED', 'queued'])
+    const over = fold(events(...log, a['setupDone'], a['first'])) as Child
+    expect([over.phase, over.attempts.length, over.steers[0]?.state, over.misfits]).toEqual([
+      'CANCELLED',
+      0,
+      'withdrawn',
+      1,
+    ])
+  })
+
+  test('a pause during a setup keeps the round; the next setup goes on in it, and its steers ride in the first turn', () => {
+    const a = alphabet(1)
+    const log = [accepted(), a['worktree'], a['setup'], a['queue'], a['setupPause'], a['setupCalledOff']]
+    const paused = fold(events(...log)) as Child
+    expect([paused.phase, paused.paused, paused.settledAt, paused.steers[0]?.state]).toEqual([
+      'INTERRUPTED',
+      true,
+      null,
+      'missed',
+    ])
+    const first = { ...a['first'], carried: ['t'] }
+    const on = fold(events(...log, a['setup'], a['setupDone'], first, a['launched'], a['turn'])) as Child
+    expect([on.phase, on.round, on.steers[0]?.state, on.misfits]).toEqual(['RUNNING', 1, 'confirmed', 0])
+  })
+
+  test('a failed setup settles the round as a failure; a new one opens the next round', () => {
+    const a = alphabet(1)
+    const log = [accepted(), a['worktree'], a['setup'], a['setupFailed']]
+    const failed = fold(events(...log)) as Child
+    expect([failed.phase, failed.round, failed.setup?.diagnostic]).toEqual(['FAILURE', 1, 'no disk'])
+    const b = alphabet(2)
+    const again = fold(events(...log, b['setup'], b['setupDone'], { ...a['first'], round: 2 }, a['launched'])) as Child
+    expect([again.phase, again.round, again.settledAt, again.misfits]).toEqual(['RUNNING', 2, null, 0])
   })
 
   test('a steer queued in the instant the attempt ends is missed and rides with the resume', () => {

@@ -47,6 +47,19 @@ export function alphabet(n: number) {
   return {
     worktree: { type: 'worktreeAdded', path: '/w', cwd: '/w', branch: 'coxswain/x', base: 'b'.repeat(40), notes: [] },
     startFailed: { type: 'startFailed', attempt: n, reason: 'no program' },
+    setup: {
+      type: 'setupStarted',
+      round: n,
+      hash: 'h',
+      marker: `c1.setup.${n}`,
+      command: ['npm', 'ci'],
+      copy: ['.env'],
+      message: null,
+    },
+    setupDone: { type: 'setupEnded', outcome: 'done', words: 'npm ci' },
+    setupFailed: { type: 'setupEnded', outcome: 'failed', words: 'Process exited with code 1', diagnostic: 'no disk' },
+    setupCalledOff: { type: 'setupEnded', outcome: 'called off', words: '' },
+    setupPause: { type: 'interruptRequested', cause: 'interrupt', reason: 'wait', by: person },
     noWorktree: { type: 'startFailed', reason: 'no worktree' },
     first: {
       type: 'launching',

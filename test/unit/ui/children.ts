@@ -119,6 +119,7 @@ export const child = (over: Partial<Child> = {}): Child => ({
   verifying: false,
   waitingForSlot: false,
   worktree: { path: '/w/c-1', cwd: '/w/c-1', branch: 'coxswain/fix-the-null-check', base: 'a'.repeat(40), notes: [] },
+  setup: null,
   discarded: false,
   applied: false,
   attempts: [attempt()],
