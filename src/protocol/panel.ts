@@ -203,6 +203,8 @@ export const toWebviewSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('outcome'), wish, ok: z.boolean(), words: z.string() }),
   z.object({ type: z.literal('found'), wish, at: n.nullable(), count: n, searching: z.boolean() }),
   z.object({ type: z.literal('kept'), kept: z.boolean() }),
+  /** Shows this entry and marks it. */
+  z.object({ type: z.literal('go'), n }),
   z.object({ type: z.literal('focusSteer'), text: z.string().nullable() }),
   /** The child is not in the record (discarded from the store, another repository). */
   z.object({ type: z.literal('gone'), words: z.string() }),

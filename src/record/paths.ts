@@ -27,6 +27,8 @@ export interface ChildPaths {
   wholeText(name: string): string
   /** Captured output of contract commands and the like. */
   readonly evidence: string
+  /** Events a person was told of. */
+  readonly told: string
 }
 
 export interface AttemptPaths {
@@ -109,6 +111,7 @@ function childPaths(folder: string): ChildPaths {
     setupLog: join(folder, 'setup.log'),
     attempts,
     evidence: join(folder, 'evidence'),
+    told: join(folder, 'told'),
     textLog: (index) => join(folder, `task-${index}.log`),
     attempt: (n) => {
       const attempt = join(attempts, String(n))

@@ -2,6 +2,7 @@
 // process work: the supervisor is opened when something first needs it, or right after if its children are still about.
 import * as vscode from 'vscode'
 import { Acts } from './acts'
+import { Attention } from './attention'
 import { registerCommands } from './commands'
 import { PANEL_TYPE, TranscriptPanels } from './panel/panels'
 import { TEXT_SCHEME, WholeTexts } from './panel/wholeText'
@@ -52,6 +53,7 @@ export function activateUi(
     panels,
     tree,
     new StatusItem(supervision),
+    new Attention(supervision, (childId) => panels.isVisible(childId), log),
     registerCommands({ supervision, acts, tree, panels, memory: context.workspaceState, log }),
     vscode.window.registerWebviewPanelSerializer(PANEL_TYPE, panels),
     vscode.window.registerFileDecorationProvider(new UnreadMarks()),

@@ -9,6 +9,7 @@ import { STEER_MAX } from '../supervisor/commands'
 import type { ChildView } from '../supervisor/view'
 import type { Acts, Outcome } from './acts'
 import { askOne, askText, BACK, type Choice } from './ask'
+import type { CommandRoom, Wanted } from './commandRoom'
 import { briefAgain, dispatch, type Brief } from './dispatch'
 import { exportTranscript } from './exportTranscript'
 import { applyChild, discardChild } from './handBack'
@@ -22,6 +23,7 @@ import { forNotice, forPick } from './present/safe'
 import { filters, nothingFiltered, standingOf, standings, type Standing, type TreeFilter } from './present/standing'
 import { steerModeWords, titleOf } from './present/words'
 import { editReviewedFile, reviewChanges } from './review/reviewChanges'
+import { searchCommands } from './searchTranscripts'
 import type { Supervision } from './supervision'
 import { groupTitle, type ChildrenTree, type TreeNode } from './tree/childrenTree'
 
@@ -36,8 +38,6 @@ export interface CommandParts {
 
 /** What VS Code hands to a command of the transcript's context menu: the row's own context, which the webview wrote. */
 const entrySchema = z.object({ n: z.number().int().nonnegative() })
-
-type Wanted = (child: Child) => boolean
 
 export function registerCommands(parts: CommandParts): vscode.Disposable {
   const { supervision, acts, tree, panels, memory, log } = parts
@@ -469,6 +469,8 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
       tell(asking, await acts.answer(id, request.id, { kind: 'deny', message }))
   }
 
+  const room: CommandRoom = { ...parts, command, meant, opened, tell, say, present }
+  searchCommands(room)
   return vscode.Disposable.from(...registered)
 }
 

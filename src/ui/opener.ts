@@ -56,8 +56,12 @@ export function realOpener(context: vscode.ExtensionContext, log: vscode.LogOutp
       if ('kind' in opened) return { kind: 'closed', why: whyClosed(opened), message: opened.message }
       // Children that lost their window are taken up again at once, not at the next command.
       opened.takeUpLive().catch((error: unknown) => log.error('live children could not be taken up', String(error)))
-      const { Changes } = await import('./review/changes')
-      const { view, commands, git, repository } = opened
+      const [{ Changes }, { tellOnce }, { runNeedsYouCommand }] = await Promise.all([
+        import('./review/changes'),
+        import('../record/told'),
+        import('../supervisor/needsYou'),
+      ])
+      const { view, commands, git, repository, paths } = opened
       return {
         kind: 'open',
         coxswain: {
@@ -65,6 +69,8 @@ export function realOpener(context: vscode.ExtensionContext, log: vscode.LogOutp
           commands,
           agents: () => opened.agents(),
           changes: new Changes(git, repository.commonDir, repository.topLevel, (id) => view.get(id)?.child),
+          tellOnce: (childId, event) => tellOnce(paths.child(childId), event),
+          runNeedsYouCommand: (argv, need) => runNeedsYouCommand(argv, need, environment),
           dispose: () => opened.dispose(),
         },
       }

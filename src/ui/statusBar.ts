@@ -1,10 +1,11 @@
 // The one status-bar item: how many children work and how many need you; its hover answers which. Hidden while there is
 // nothing to say.
 import * as vscode from 'vscode'
-import { isLive } from '../core/child'
+import { isLive, openRequests } from '../core/child'
 import { t } from './present/l10n'
 import { row } from './present/row'
 import { needsYouCount, standingOf } from './present/standing'
+import type { ChildView } from '../supervisor/view'
 import type { Supervision } from './supervision'
 
 export class StatusItem implements vscode.Disposable {
@@ -45,7 +46,7 @@ export class StatusItem implements vscode.Disposable {
   }
 
   /** Names go in as text; the only links are our own two commands. */
-  private hover(views: readonly import('../supervisor/view').ChildView[]): vscode.MarkdownString {
+  private hover(views: readonly ChildView[]): vscode.MarkdownString {
     const hover = new vscode.MarkdownString('', true)
     hover.isTrusted = { enabledCommands: ['coxswain.showTranscript', 'coxswain.answerNext'] }
     hover.supportHtml = false
@@ -54,6 +55,8 @@ export class StatusItem implements vscode.Disposable {
       const args = encodeURIComponent(JSON.stringify([view.child.id]))
       hover.appendMarkdown(`$(${shown.icon.id}) `)
       hover.appendText(shown.label)
+      const answer = openRequests(view.child).length > 0 && standingOf(view.child) === 'needsYou'
+      if (answer) hover.appendMarkdown(` [${t('Answer…')}](command:coxswain.answerNext?${args})`)
       hover.appendMarkdown(` [${t('Show')}](command:coxswain.showTranscript?${args})  \n`)
       hover.appendText(shown.description)
       hover.appendMarkdown('\n\n')

@@ -3,6 +3,7 @@
 import * as vscode from 'vscode'
 import type { AgentInfo } from '../supervisor/agentsFound'
 import type { Commands } from '../supervisor/commands'
+import type { Need } from '../supervisor/needsYou'
 import type { StoreView } from '../supervisor/view'
 import { t } from './present/l10n'
 import type { Changes } from './review/changes'
@@ -14,6 +15,10 @@ export interface Coxswain {
   /** Looks for agents; runs `--version` of those it finds. */
   agents(): Promise<readonly AgentInfo[]>
   readonly changes: Changes
+  /** True for the first window, ever, that claims this event of a child. */
+  tellOnce(childId: string, event: string): Promise<boolean>
+  /** Runs the person's own program; null, or why it could not be run. */
+  runNeedsYouCommand(argv: readonly string[], need: Need): Promise<string | null>
   /** Returns at once; children go on under their keepers. */
   dispose(): void
 }

@@ -1,6 +1,6 @@
 // The transcript panel's script: holds no truth, only what it was last told, and can be thrown away at any moment. Says
 // `ready`, gets a snapshot, takes one update at a time and asks for the pages a person scrolls to.
-import type { FromWebview, PanelChild, ToWebview } from '../../src/protocol/panel'
+import type { FromWebview, PanelChild, PanelEntry, ToWebview } from '../../src/protocol/panel'
 import { EntryCache } from './cache'
 import { button, progressRing, textField } from './controls'
 import { el, icon, setText, show } from './dom'
@@ -60,10 +60,37 @@ function newestAttempt(): number {
   return cache.get(list.length - 1)?.attempt ?? 0
 }
 
+/** The entry a search led to, and the rows already unfolded on its account. */
+let marked: number | null = null
+const opened = new Set<number>()
+function mark(n: number | null): void {
+  marked = n
+  opened.clear()
+}
+function goTo(n: number): void {
+  mark(n)
+  list.go(n)
+  list.renew(list.mountedRows())
+}
+/** An output stands in the row of its call. */
+function isMarked(entry: PanelEntry): boolean {
+  if (marked === null) return false
+  return entry.n === marked || (entry.kind === 'toolStarted' && cache.endOf(entry)?.n === marked)
+}
+
 const list: VirtualList = new VirtualList({
   row: (n) => {
     const entry = cache.get(n)
-    return entry === undefined ? missingRow() : entryRow(entry, context)
+    if (entry === undefined) return missingRow()
+    const found = isMarked(entry)
+    // Once: a person may fold it again.
+    if (found && !opened.has(n)) {
+      opened.add(n)
+      unfolded.add(`${n}`)
+    }
+    const row = entryRow(entry, context)
+    row.classList.toggle('row-found', found)
+    return row
   },
   wanted: (from, to) => {
     cache.trim(from, to, list.length)
@@ -172,6 +199,8 @@ function find(): void {
 function closeFind(): void {
   findBar.hidden = true
   foundAt = null
+  mark(null)
+  list.renew(list.mountedRows())
   list.element.focus()
 }
 document.addEventListener('keydown', (event) => {
@@ -206,6 +235,7 @@ function showChild(childId: string, kept: boolean): void {
   list.clear()
   seenTo = 0
   foundAt = null
+  mark(null)
   show(page, false)
   show(gone, false)
   show(waiting, true)
@@ -281,8 +311,16 @@ window.addEventListener('message', (event: MessageEvent<ToWebview>) => {
       if (message.wish !== findWish) return
       foundAt = message.at
       setText(findCount, say.found(message.count))
-      if (message.at !== null) list.go(message.at)
+      if (message.at !== null) goTo(message.at)
       return
+    case 'go':
+      // Before the snapshot has come there is no row to go to yet.
+      if (page.hidden) {
+        mark(message.n)
+        place = { n: message.n, offset: -40 }
+        return
+      }
+      return goTo(message.n)
     case 'kept':
       return save({ kept: message.kept })
     case 'focusSteer':

@@ -25,11 +25,15 @@ export class TranscriptPanels implements vscode.WebviewPanelSerializer, vscode.D
   ) {}
 
   /** Shows a child: in its kept panel if it has one, else in the preview. */
-  show(childId: string, options: { preserveFocus: boolean; steer?: { text: string | null } }): TranscriptPanel {
+  show(
+    childId: string,
+    options: { preserveFocus: boolean; steer?: { text: string | null }; entry?: number },
+  ): TranscriptPanel {
     const kept = [...this.open].find((panel) => panel.kept && panel.childId === childId)
     const panel = kept ?? this.previewFor(childId, options.preserveFocus)
     panel.panel.reveal(undefined, options.preserveFocus)
     if (options.steer !== undefined) panel.focusSteerInput(options.steer.text)
+    if (options.entry !== undefined) panel.go(options.entry)
     return panel
   }
 

@@ -2,9 +2,9 @@
 // time and nothing while hidden. The webview forgets everything when hidden; the next `ready` starts from a snapshot.
 import { randomBytes } from 'node:crypto'
 import * as vscode from 'vscode'
-import { plainText } from '../../core/plainText'
 import { PAGE_BYTES, readFromWebview, type FromWebview, type PanelChild, type ToWebview } from '../../protocol/panel'
 import type { Acts, Outcome } from '../acts'
+import { holds, needleOf } from '../present/find'
 import { t } from '../present/l10n'
 import { pageOf, panelChild } from '../present/panel'
 import { unread } from '../present/row'
@@ -35,6 +35,7 @@ export class TranscriptPanel implements vscode.Disposable {
   private sentTo = -1
   private sentChild = ''
   private focusSteer: { text: string | null } | null = null
+  private wantedEntry: number | null = null
   private disposed = false
   private readonly parts: vscode.Disposable[] = []
   /** Messages that were no messages of ours. */
@@ -105,6 +106,12 @@ export class TranscriptPanel implements vscode.Disposable {
     if (this.scriptReady) this.tellFocus()
   }
 
+  /** Scrolls to an entry and marks it. */
+  go(n: number): void {
+    this.wantedEntry = n
+    if (this.scriptReady) this.tellEntry()
+  }
+
   dispose(): void {
     if (this.disposed) return
     this.disposed = true
@@ -131,6 +138,12 @@ export class TranscriptPanel implements vscode.Disposable {
     if (this.focusSteer === null) return
     void this.post({ type: 'focusSteer', text: this.focusSteer.text })
     this.focusSteer = null
+  }
+
+  private tellEntry(): void {
+    if (this.wantedEntry === null) return
+    void this.post({ type: 'go', n: this.wantedEntry })
+    this.wantedEntry = null
   }
 
   private wake(delay = betweenUpdatesMs): void {
@@ -221,6 +234,7 @@ export class TranscriptPanel implements vscode.Disposable {
         this.scriptReady = true
         this.startOver()
         this.tellFocus()
+        this.tellEntry()
         if (this.supervision.view === null) await this.supervision.open()
         return
       case 'ack':
@@ -296,13 +310,13 @@ export class TranscriptPanel implements vscode.Disposable {
     if (!this.knows(childId)) return
     const view = this.supervision.view
     const total = view?.get(childId)?.entryCount ?? 0
-    const needle = plainText(query).toLowerCase()
+    const needle = needleOf(query)
     let first: number | null = null
     let next: number | null = null
     let count = 0
-    for (let at = 0; view !== null && at < total && this.scriptReady; at += readChunk) {
+    for (let at = 0; needle !== '' && view !== null && at < total && this.scriptReady; at += readChunk) {
       for (const entry of await view.entries(childId, at, readChunk)) {
-        if (!searchable(entry).includes(needle)) continue
+        if (!holds(entry, needle)) continue
         count++
         first ??= entry.n
         if (next === null && after !== null && entry.n > after) next = entry.n
@@ -314,11 +328,6 @@ export class TranscriptPanel implements vscode.Disposable {
   private async post(message: ToWebview): Promise<void> {
     if (!this.disposed) await this.panel.webview.postMessage(message)
   }
-}
-
-function searchable(entry: unknown): string {
-  // Every text of an entry, its input included: what a person has seen somewhere in the transcript is found.
-  return JSON.stringify(entry).toLowerCase()
 }
 
 export type { PanelChild }

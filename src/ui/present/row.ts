@@ -70,9 +70,11 @@ export function row(view: ChildView, now: number, statOf: StatOf = noStats): Row
   const why = noSteerBrief(child)
   const steering = !live ? null : why === null ? t('accepting steer') : t('no steer now: {why}', { why })
   const description = [
+    // What it needs comes before everything else there is room for.
+    need,
     steering,
     live ? queue : null,
-    doing === why && live ? null : doing,
+    need !== null || (doing === why && live) ? null : doing,
     since === null ? null : rowDuration(now - since),
     child.phase === 'INTERRUPTED' && !child.discarded ? t('resume it to steer') : null,
     missed > 0 && need === null ? t('{n} missed', { n: missed }) : null,

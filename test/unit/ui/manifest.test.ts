@@ -1,5 +1,5 @@
 // The manifest held against the code: what VS Code offers before any of our code runs must be true afterwards.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import type { Child } from '../../../src/core/child'
@@ -26,9 +26,11 @@ test('every string of the manifest is localisable, and no string is left over', 
 })
 
 test('every command of the manifest is registered, every registered one is in the manifest', () => {
-  const registered = [...read('src/ui/commands.ts').matchAll(/^ {2}(?:command|flag)\('(\w+)'/gm)].map(
-    ([, name]) => name,
-  )
+  const files = readdirSync(path.join(root, 'src/ui'), { recursive: true, encoding: 'utf8' })
+  const registered = files
+    .filter((file) => file.endsWith('.ts'))
+    .flatMap((file) => [...read(`src/ui/${file}`).matchAll(/^ {2}(?:command|flag)\(\s*'(\w+)'/gm)])
+    .map(([, name]) => name)
   expect(registered.map((name) => `coxswain.${name}`).sort()).toEqual(commands.map(({ command }) => command).sort())
   for (const { category, title } of commands) {
     expect(category).toBe('Coxswain')

@@ -46,7 +46,7 @@ test('groups follow who must act next, and a row says at a glance what goes on',
   expect(tree(views)).toBe(
     [
       'needsYou 1',
-      '  (question) Asks | accepting steer · asks: Which file first? · 1m · Demo agent',
+      '  (question) Asks | asks: Which file first? · accepting steer · 1m · Demo agent',
       'working 1',
       '  (sync~spin) Works | accepting steer · Bash: npm test · 40s · Demo agent',
       'paused 1',
@@ -105,7 +105,7 @@ test.each<[string, Partial<Child>, string]>([
   [
     'wants to use a tool',
     { requests: [approval('Bash')] },
-    '(shield) Fix the null check | accepting steer · wants to use Bash · 1m · Demo agent',
+    '(shield) Fix the null check | wants to use Bash · accepting steer · 1m · Demo agent',
   ],
   [
     'is out of sight',
@@ -354,7 +354,7 @@ test('what an agent wrote reaches a row as plain words', () => {
   const { label, description, sentence } = row(hostile, now(90))
   expect(label).toBe('[a](command:x) $(…')
   expect(sentence).toContain('[a](command:x) $(zap)')
-  expect(description).toBe('accepting steer · asks: <img src=x> now? · 1m · Demo agent')
+  expect(description).toBe('asks: <img src=x> now? · accepting steer · 1m · Demo agent')
   expect(sentence).not.toMatch(/[\u202e\x1b]/)
 })
 

@@ -1,0 +1,65 @@
+// What of a transcript is searched, and how a hit reads: the words a person has seen or said, not the shape they are
+// stored in. Pure.
+import { asText } from '../../core/toolInput'
+import { plainLine, plainText } from '../../core/plainText'
+import type { TranscriptEntry } from '../../core/transcript'
+
+/** Every text of an entry, whole, as it came. */
+function texts(entry: TranscriptEntry): readonly string[] {
+  switch (entry.kind) {
+    case 'turn':
+      return [entry.prompt]
+    case 'text':
+    case 'reasoning':
+    case 'steer':
+    case 'notice':
+    case 'noise':
+      return [entry.text]
+    case 'toolStarted':
+      return [entry.name, asText(entry.input), ...leaves(entry.input)]
+    case 'toolEnded':
+      return [entry.output]
+    case 'receipt':
+      return [entry.state, entry.evidence ?? '']
+    case 'asked':
+    case 'answered':
+    case 'verdict':
+      return [entry.words]
+    case 'report':
+      return [entry.summary]
+  }
+}
+
+/** The texts inside a tool's input, however it is nested; a hostile one is followed only so far. */
+function leaves(value: unknown, depth = 0): readonly string[] {
+  if (typeof value === 'string') return [value]
+  if (typeof value !== 'object' || value === null || depth > 8) return []
+  return Object.values(value).flatMap((each) => leaves(each, depth + 1))
+}
+
+/** As typed by a person → as compared. */
+export function needleOf(query: string): string {
+  return plainText(query).trim().toLowerCase()
+}
+
+/** @param needle from needleOf, not empty */
+export function holds(entry: TranscriptEntry, needle: string): boolean {
+  return texts(entry).some((text) => plainText(text).toLowerCase().includes(needle))
+}
+
+/** Characters before and after a hit that are shown with it. */
+const before = 40
+const after = 120
+
+/** The words around the first hit, one line, with ellipses where something is cut; null when there is none. */
+export function excerpt(entry: TranscriptEntry, needle: string): string | null {
+  for (const raw of texts(entry)) {
+    const text = plainText(raw)
+    const at = text.toLowerCase().indexOf(needle)
+    if (at < 0) continue
+    const from = Math.max(0, at - before)
+    const words = plainLine(text.slice(from, at + needle.length + after), before + needle.length + after)
+    return `${from > 0 ? '…' : ''}${words}${at + needle.length + after < text.length ? '…' : ''}`
+  }
+  return null
+}

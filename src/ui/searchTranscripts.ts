@@ -1,0 +1,124 @@
+// Search over the transcripts of all children: hits come in while the words are typed, and one opens the panel at its
+// entry. Reads the record in small chunks and stops at the next key.
+import * as vscode from 'vscode'
+import type { TranscriptEntry } from '../core/transcript'
+import type { StoreView } from '../supervisor/view'
+import type { CommandRoom } from './commandRoom'
+import { excerpt, needleOf } from './present/find'
+import { t } from './present/l10n'
+import { forPick } from './present/safe'
+import { titleOf } from './present/words'
+
+const shortest = 2
+const settleMs = 200
+const atMost = 300
+/** Of one child; a word that stands in every line must not hide the other children. */
+const atMostOfOne = 60
+const chunk = 100
+
+interface Hit extends vscode.QuickPickItem {
+  readonly childId?: string
+  readonly n?: number
+}
+
+const icons: Readonly<Record<TranscriptEntry['kind'], string>> = {
+  turn: 'comment',
+  text: 'comment-discussion',
+  reasoning: 'lightbulb',
+  toolStarted: 'tools',
+  toolEnded: 'output',
+  steer: 'megaphone',
+  receipt: 'megaphone',
+  asked: 'question',
+  answered: 'reply',
+  report: 'pass',
+  verdict: 'verified',
+  notice: 'info',
+  noise: 'warning',
+}
+
+export function searchCommands({ command, opened, panels }: CommandRoom): void {
+  command('searchTranscripts', async () => {
+    const view = await opened()
+    if (view === null) return
+    const hit = await pickHit(view)
+    if (hit?.childId !== undefined && hit.n !== undefined)
+      panels.show(hit.childId, { preserveFocus: false, entry: hit.n })
+  })
+}
+
+function pickHit(view: StoreView): Promise<Hit | undefined> {
+  return new Promise((resolve) => {
+    const pick = vscode.window.createQuickPick<Hit>()
+    pick.title = t('Search transcripts')
+    pick.placeholder = t('Words in any transcript of this repository')
+    // VS Code must not filter what was already found: a hit may hold the words in another case or spacing.
+    pick.matchOnDescription = true
+    let search = new AbortController()
+    let timer: NodeJS.Timeout | null = null
+    let chosen: Hit | undefined
+    pick.onDidChangeValue((value) => {
+      search.abort()
+      search = new AbortController()
+      if (timer !== null) clearTimeout(timer)
+      const { signal } = search
+      timer = setTimeout(() => void show(pick, view, value, signal), settleMs)
+    })
+    pick.onDidAccept(() => {
+      chosen = pick.selectedItems[0]
+      if (chosen?.childId !== undefined) pick.hide()
+    })
+    pick.onDidHide(() => {
+      search.abort()
+      if (timer !== null) clearTimeout(timer)
+      pick.dispose()
+      resolve(chosen)
+    })
+    pick.show()
+  })
+}
+
+async function show(pick: vscode.QuickPick<Hit>, view: StoreView, query: string, signal: AbortSignal): Promise<void> {
+  const needle = needleOf(query)
+  if (needle.length < shortest) {
+    pick.items = []
+    return
+  }
+  pick.busy = true
+  const items: Hit[] = []
+  let hits = 0
+  for await (const found of search(view, needle, signal)) {
+    if (signal.aborted) return
+    items.push(...found)
+    hits += found.filter(({ childId }) => childId !== undefined).length
+    pick.items = items
+    if (hits >= atMost) break
+  }
+  if (signal.aborted) return
+  pick.busy = false
+  const note = hits === 0 ? t('Nothing found') : hits >= atMost ? t('The first {n} hits', { n: hits }) : null
+  if (note !== null) pick.items = [...items, { label: note, alwaysShow: true }]
+}
+
+/** The hits of one child after the other, newest child first, under the child's title. */
+async function* search(view: StoreView, needle: string, signal: AbortSignal): AsyncGenerator<readonly Hit[]> {
+  for (const { child, entryCount } of view.list()) {
+    const hits: Hit[] = []
+    for (let at = 0; at < entryCount && hits.length < atMostOfOne; at += chunk) {
+      const entries = await view.entries(child.id, at, chunk)
+      if (signal.aborted) return
+      for (const entry of entries) {
+        const words = excerpt(entry, needle)
+        if (words === null || hits.length >= atMostOfOne) continue
+        hits.push({
+          label: forPick(words, 300),
+          iconPath: new vscode.ThemeIcon(icons[entry.kind]),
+          alwaysShow: true,
+          childId: child.id,
+          n: entry.n,
+        })
+      }
+    }
+    if (hits.length > 0) yield [{ label: forPick(titleOf(child)), kind: vscode.QuickPickItemKind.Separator }, ...hits]
+  }
+}

@@ -1,0 +1,45 @@
+// What a search finds in a transcript: what a person has read, never the names of the fields it is stored in.
+import { expect, test } from 'vitest'
+import type { EntryBody, TranscriptEntry } from '../../../src/core/transcript'
+import { excerpt, holds, needleOf } from '../../../src/ui/present/find'
+import { at } from './children'
+
+const entry = (body: EntryBody): TranscriptEntry => ({ n: 0, at: at(), attempt: 1, ...body })
+const tool = entry({
+  kind: 'toolStarted',
+  toolId: 't-1',
+  name: 'Edit',
+  input: { path: 'lib/auth.py', edits: [{ old: 'a\nb', new: 'Null Check' }] },
+})
+
+test.each<[string, TranscriptEntry, string, boolean]>([
+  ['a text in another case', entry({ kind: 'text', text: 'The Café closes' }), 'café', true],
+  ['words over a line break', entry({ kind: 'text', text: 'one\ntwo' }), 'one\ntwo', true],
+  [
+    'words between terminal colours',
+    entry({ kind: 'noise', source: 'stderr', text: 'a \x1b[31mred\x1b[0m fox' }),
+    'red fox',
+    true,
+  ],
+  ['what a tool was given, however deep', tool, 'null check', true],
+  ['a tool’s name', tool, 'edit', true],
+  [
+    'an output',
+    entry({ kind: 'toolEnded', toolId: 't', output: 'x'.repeat(1e6) + 'needle', isError: false }),
+    'needle',
+    true,
+  ],
+  ['the name of a field', tool, 'toolid', false],
+  ['the name of a kind', entry({ kind: 'text', text: 'hello' }), 'text', false],
+  ['an attempt’s number', entry({ kind: 'text', text: 'hello' }), '"attempt":1', false],
+])('%s', (_what, where, query, found) => {
+  const needle = needleOf(query)
+  expect(holds(where, needle)).toBe(found)
+  expect(excerpt(where, needle) !== null).toBe(found)
+})
+
+test('a hit reads as one line with the words around it', () => {
+  const long = entry({ kind: 'text', text: `${'before '.repeat(20)}the needle\nand ${'after '.repeat(40)}` })
+  expect(excerpt(long, 'needle')).toMatch(/^…(?:\w+ )+the needle and (?:after )+\w*…$/)
+  expect(excerpt(entry({ kind: 'text', text: 'a needle' }), 'needle')).toBe('a needle')
+})
