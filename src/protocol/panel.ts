@@ -44,7 +44,14 @@ export const fromWebviewSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('dismissMissed'), wish, childId }),
   z.strictObject({ type: z.literal('resume'), wish, childId, text: typed.nullable() }),
   z.strictObject({ type: z.literal('answer'), wish, childId, requestId: id, answer }),
-  z.strictObject({ type: z.literal('find'), wish, childId, query: z.string().min(1).max(500), after: n.nullable() }),
+  z.strictObject({
+    type: z.literal('find'),
+    wish,
+    childId,
+    query: z.string().min(1).max(500),
+    after: n.nullable(),
+    back: z.boolean(),
+  }),
   /** Opens its changes in VS Code's own diff editor. */
   z.strictObject({ type: z.literal('review'), childId }),
   /** Show the whole of an entry that was cut, in an editor. */
@@ -201,7 +208,8 @@ export const toWebviewSchema = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('page'), childId, from: n, entries: z.array(panelEntrySchema), total: n }),
   z.object({ type: z.literal('outcome'), wish, ok: z.boolean(), words: z.string() }),
-  z.object({ type: z.literal('found'), wish, at: n.nullable(), count: n, searching: z.boolean() }),
+  /** `place` counts from 1 among all `count`. */
+  z.object({ type: z.literal('found'), wish, at: n.nullable(), place: n, count: n }),
   z.object({ type: z.literal('kept'), kept: z.boolean() }),
   /** Shows this entry and marks it. */
   z.object({ type: z.literal('go'), n }),

@@ -8,6 +8,7 @@ import { PANEL_TYPE, TranscriptPanels } from './panel/panels'
 import { TEXT_SCHEME, WholeTexts } from './panel/wholeText'
 import { milestones, reached } from './present/milestones'
 import { useTranslator } from './present/l10n'
+import { FileMarks } from './review/fileMarks'
 import { REVIEW_SCHEME, ReviewFiles } from './review/reviewFiles'
 import { StatusItem } from './statusBar'
 import { Supervision, type Opener } from './supervision'
@@ -47,6 +48,7 @@ export function activateUi(
         void vscode.commands.executeCommand('setContext', `coxswain.done.${name}`, true)
       }
   }
+  const marks = new FileMarks(supervision)
   context.subscriptions.push(
     log,
     supervision,
@@ -57,6 +59,8 @@ export function activateUi(
     registerCommands({ supervision, acts, tree, panels, memory: context.workspaceState, log }),
     vscode.window.registerWebviewPanelSerializer(PANEL_TYPE, panels),
     vscode.window.registerFileDecorationProvider(new UnreadMarks()),
+    marks,
+    vscode.window.registerFileDecorationProvider(marks),
     vscode.workspace.registerTextDocumentContentProvider(TEXT_SCHEME, new WholeTexts(supervision)),
     vscode.workspace.onDidGrantWorkspaceTrust(() => supervision.reconsider()),
     vscode.workspace.onDidChangeWorkspaceFolders(() => supervision.reconsider()),

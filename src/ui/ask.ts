@@ -23,11 +23,15 @@ export function askText<B = never>(
     readonly prompt: string
     readonly placeholder?: string
     readonly value?: string
+    /** The caret stands behind the value instead of selecting it. */
+    readonly goOn?: boolean
     /** A sentence that stops Enter, or null. */
     readonly refuse: (text: string) => string | null
     /** A remark shown while typing that stops nothing. */
     readonly remark?: (text: string) => string | null
     readonly button?: StepButton<B>
+    /** Ends the step by what was just typed; null goes on typing. */
+    readonly trigger?: (typed: string) => B | null
   },
 ): Promise<Asked<string | B>> {
   return new Promise((resolve) => {
@@ -36,6 +40,7 @@ export function askText<B = never>(
     input.prompt = options.prompt
     input.placeholder = options.placeholder ?? ''
     input.value = options.value ?? ''
+    if (options.goOn === true) input.valueSelection = [input.value.length, input.value.length]
     input.ignoreFocusOut = true
     const button =
       options.button === undefined
@@ -52,8 +57,15 @@ export function askText<B = never>(
       else input.validationMessage = ''
       return problem
     }
+    let former = input.value
     settle(input, resolve, (end) => {
-      input.onDidChangeValue(check)
+      input.onDidChangeValue((typed) => {
+        check()
+        // Only what grew was typed: taking a character back starts nothing.
+        const wanted = typed.length > former.length ? (options.trigger?.(typed) ?? null) : null
+        former = typed
+        if (wanted !== null) end(wanted)
+      })
       input.onDidAccept(() => {
         tried = true
         if (check() === null) end(input.value)
@@ -123,6 +135,54 @@ export function askOne<T, B = never>(
       pick.hide()
       reject(error)
     })
+  })
+}
+
+/** Any number of choices, ticked. */
+export function askMany<T>(
+  options: Step & {
+    readonly placeholder: string
+    readonly items: readonly Choice<T>[] | Promise<readonly Choice<T>[]>
+  },
+): Promise<Asked<readonly T[]>> {
+  return new Promise((resolve, reject) => {
+    const pick = vscode.window.createQuickPick<Choice<T>>()
+    place(pick, options)
+    pick.placeholder = options.placeholder
+    pick.canSelectMany = true
+    pick.matchOnDescription = true
+    pick.ignoreFocusOut = true
+    pick.buttons = back(options)
+    let over = false
+    settle(
+      pick,
+      (value: Asked<readonly T[]>) => {
+        over = true
+        resolve(value)
+      },
+      (end) => {
+        pick.onDidAccept(() => {
+          // Enter without a tick means the row it stands on: the keyboard has no short way to a tick.
+          const chosen = pick.selectedItems.length > 0 ? pick.selectedItems : pick.activeItems.slice(0, 1)
+          end(chosen.map(({ value }) => value))
+        })
+        pick.onDidTriggerButton(() => end(BACK))
+      },
+    )
+    pick.busy = true
+    pick.show()
+    Promise.resolve(options.items).then(
+      (items) => {
+        if (over) return
+        pick.items = items
+        pick.selectedItems = items.filter(({ picked }) => picked === true)
+        pick.busy = false
+      },
+      (error: unknown) => {
+        pick.hide()
+        reject(error)
+      },
+    )
   })
 }
 

@@ -9,15 +9,20 @@ export type Wanted = (child: Child) => boolean
 
 export interface CommandRoom extends CommandParts {
   /** Registers `coxswain.NAME`; what it throws is logged and told. */
-  command(name: string, run: (...args: unknown[]) => Promise<void> | void): void
+  readonly command: (name: string, run: (...args: unknown[]) => Promise<void> | void) => void
   /** The children a command's arguments name; asks when there are none, and tells when there is nobody to ask about. */
-  meant(args: readonly unknown[], wanted: Wanted, question: string, needed?: string): Promise<readonly ChildView[]>
+  readonly meant: (
+    args: readonly unknown[],
+    wanted: Wanted,
+    question: string,
+    needed?: string,
+  ) => Promise<readonly ChildView[]>
   /** The view, or null after telling why there is none. */
-  opened(): Promise<StoreView | null>
+  readonly opened: () => Promise<StoreView | null>
   /** Tells a refusal. */
-  tell(child: ChildView, outcome: Outcome): void
+  readonly tell: (child: ChildView, outcome: Outcome) => void
   /** Like tell, and also says in passing what was done. */
-  say(child: ChildView, outcome: Outcome): void
+  readonly say: (child: ChildView, outcome: Outcome) => void
   /** Shows a new child: its transcript and its row. */
-  present(childId: string): Promise<void>
+  readonly present: (childId: string) => Promise<void>
 }

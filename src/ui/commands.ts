@@ -10,7 +10,11 @@ import type { ChildView } from '../supervisor/view'
 import type { Acts, Outcome } from './acts'
 import { askOne, askText, BACK, type Choice } from './ask'
 import type { CommandRoom, Wanted } from './commandRoom'
+import { attachCommands } from './attachSteer'
+import { careCommands } from './care'
+import { comparisonCommands } from './comparing'
 import { briefAgain, dispatch, type Brief } from './dispatch'
+import { fixingCommands } from './fixing'
 import { exportTranscript } from './exportTranscript'
 import { applyChild, discardChild } from './handBack'
 import type { TranscriptPanels } from './panel/panels'
@@ -22,9 +26,13 @@ import { row } from './present/row'
 import { forNotice, forPick } from './present/safe'
 import { filters, nothingFiltered, standingOf, standings, type Standing, type TreeFilter } from './present/standing'
 import { steerModeWords, titleOf } from './present/words'
+import { commentCommands } from './review/comments'
+import { pullRequestCommands } from './review/pullRequest'
 import { editReviewedFile, reviewChanges } from './review/reviewChanges'
 import { searchCommands } from './searchTranscripts'
+import { subtreeCommands } from './subtree'
 import type { Supervision } from './supervision'
+import { worktreeCommands } from './worktrees'
 import { groupTitle, type ChildrenTree, type TreeNode } from './tree/childrenTree'
 
 export interface CommandParts {
@@ -471,6 +479,13 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
 
   const room: CommandRoom = { ...parts, command, meant, opened, tell, say, present }
   searchCommands(room)
+  comparisonCommands(room)
+  subtreeCommands(room)
+  worktreeCommands(room)
+  pullRequestCommands(room)
+  careCommands(room)
+  attachCommands(room)
+  registered.push(fixingCommands(room), commentCommands(room))
   return vscode.Disposable.from(...registered)
 }
 

@@ -2,11 +2,14 @@
 // what may be spawned is the supervisor's to decide.
 import * as vscode from 'vscode'
 import { z } from 'zod'
-import { autonomySchema, type Autonomy } from '../core/events'
+import { autonomySchema } from '../core/events'
 import { plainLine } from '../core/plainText'
 import type { AgentInfo } from '../supervisor/agentsFound'
-import { GOAL_MAX, isRefusal, type TaskRequest } from '../supervisor/commands'
+import { CONTEXT_MAX, GOAL_MAX, isRefusal, type TaskRequest } from '../supervisor/commands'
 import { askOne, askText, BACK, type Choice } from './ask'
+import { attach, chooseFiles, mentioned, type Chosen } from './attachments'
+import { askOptions, type Options } from './dispatchOptions'
+import { attachedText, beginsMention } from './present/attachments'
 import { refuseGoal, roomLeft } from './present/input'
 import { t } from './present/l10n'
 import { forNotice, forPick } from './present/safe'
@@ -18,6 +21,7 @@ const rememberedSchema = z.object({
   contract: z.enum(['none', 'light']).catch('none'),
   autonomy: autonomySchema.nullable().catch(null),
   model: z.string().nullable().catch(null),
+  effort: z.string().nullable().catch(null),
 })
 type Remembered = z.infer<typeof rememberedSchema>
 const MEMORY = 'coxswain.lastDispatch'
@@ -27,17 +31,15 @@ export interface Brief {
   readonly goal?: string
   readonly context?: string
   readonly agent?: string
+  readonly files?: readonly Chosen[]
 }
 
-interface Draft {
+interface Draft extends Options {
   goal: string
   agent: string
   contract: 'none' | 'light'
   /** Files a light contract looks for, relative to the child's folder. */
   deliverables: string
-  autonomy: Autonomy | null
-  model: string | null
-  base: string | null
 }
 
 /** Runs the flow. Returns the new child's id, or null when the person changed their mind or was refused. */
@@ -58,22 +60,41 @@ export async function dispatch(
     agent: draft.agent,
     contract: draft.contract,
     autonomy: draft.autonomy,
-    model: draft.agent === remembered.agent ? draft.model : null,
+    model: draft.model,
+    effort: draft.effort,
   } satisfies Remembered)
-  return spawn(opened.coxswain, taskOf(draft, brief))
+  return spawn(opened.coxswain, tasksOf(draft, await contextOf(opened.coxswain, draft, brief)))
 }
 
-function taskOf(draft: Draft, brief: Brief): TaskRequest {
+/** What the brief came with, and the files that go along. */
+async function contextOf(coxswain: Coxswain, draft: Draft, brief: Brief): Promise<string> {
+  const named = await mentioned(draft.goal, coxswain.checkout.topLevel)
+  const chosen = new Map([...(brief.files ?? []), ...draft.files, ...named].map((each) => [String(each.uri), each]))
+  const given = brief.context ?? ''
+  const attached = attachedText(await attach(coxswain, [...chosen.values()]), CONTEXT_MAX - given.length - 2)
+  return [given, attached].filter((part) => part !== '').join('\n\n')
+}
+
+/** One task, or the same for each of several. */
+function tasksOf(draft: Draft, context: string): TaskRequest[] {
+  const { several } = draft
+  if (several === null) return [taskOf(draft, draft.agent, context)]
+  return several.agents.flatMap((agent) => Array.from({ length: several.each }, () => taskOf(draft, agent, context)))
+}
+
+function taskOf(draft: Draft, agent: string, context: string): TaskRequest {
   return {
     goal: draft.goal.trim(),
-    agent: draft.agent,
-    ...(brief.context === undefined ? {} : { context: brief.context }),
+    agent,
+    ...(context === '' ? {} : { context }),
     ...(draft.contract === 'none'
       ? {}
       : { contract: { level: draft.contract, deliverables: paths(draft.deliverables).map((path) => ({ path })) } }),
     ...(draft.autonomy === null ? {} : { autonomy: draft.autonomy }),
-    ...(draft.model === null || draft.model === '' ? {} : { model: draft.model }),
-    ...(draft.base === null || draft.base === '' ? {} : { base: draft.base }),
+    // A model is one agent's own word.
+    ...(draft.model === null || agent !== draft.agent ? {} : { model: draft.model }),
+    ...(draft.effort === null || agent !== draft.agent ? {} : { effort: draft.effort }),
+    ...(draft.base === null ? {} : { base: draft.base }),
   }
 }
 
@@ -98,22 +119,32 @@ async function ask(coxswain: Coxswain, remembered: Remembered, brief: Brief): Pr
     deliverables: '',
     autonomy: remembered.autonomy,
     model: remembered.model,
+    effort: remembered.effort,
     base: null,
+    files: [],
+    several: null,
   }
   let step = 1
   for (;;) {
     if (step === 1) {
-      const goal = await askText({
+      const goal = await askText<{ readonly mention: string }>({
         title,
         step,
         steps,
         value: draft.goal,
+        goOn: true,
         prompt: t('What is it to do? It knows nothing of this window: name files, and say when it is done.'),
         placeholder: t('Fix the null check in lib/auth.py and add a test for it'),
         refuse: refuseGoal,
         remark: (text) => roomLeft(text, GOAL_MAX),
+        button: { icon: 'mention', tooltip: t('Mention a file (@)'), value: (typed) => ({ mention: `${typed} @` }) },
+        trigger: (typed) => (beginsMention(typed) ? { mention: typed } : null),
       })
       if (goal === undefined || goal === BACK) return null
+      if (typeof goal === 'object') {
+        draft.goal = await withMention(goal.mention.trimStart())
+        continue
+      }
       draft.goal = goal
       step = 2
     } else if (step === 2) {
@@ -129,12 +160,14 @@ async function ask(coxswain: Coxswain, remembered: Remembered, brief: Brief): Pr
       if (agent === BACK) step = 1
       else if (agent === null) void vscode.commands.executeCommand('coxswain.checkAgents')
       else {
+        // What was remembered of another agent means nothing to this one.
+        if (agent !== draft.agent) Object.assign(draft, { model: null, effort: null })
         draft.agent = agent
         step = 3
       }
       if (agent === null) return null
     } else {
-      const contract = await askOne<'none' | 'light', 'more'>({
+      const contract = await askOne<'none' | 'light' | 'more'>({
         title,
         step,
         steps,
@@ -150,17 +183,19 @@ async function ask(coxswain: Coxswain, remembered: Remembered, brief: Brief): Pr
             label: t('Light contract…'),
             detail: t('Files it must deliver: they are looked for, and must be newer than its start.'),
           },
+          {
+            value: 'more',
+            label: t('More choices…'),
+            description: forPick(chosenWords(draft)),
+            detail: t('Files, model, effort, autonomy, base, several children to compare'),
+            iconPath: new vscode.ThemeIcon('settings-gear'),
+          },
         ],
         active: (value) => value === draft.contract,
-        button: {
-          icon: 'settings-gear',
-          tooltip: t('More: autonomy, model, base'),
-          value: () => 'more',
-        },
       })
       if (contract === undefined) return null
       if (contract === BACK) step = 2
-      else if (contract === 'more') await more(draft)
+      else if (contract === 'more') await askOptions(draft, draft.agent, coxswain, agents)
       else {
         draft.contract = contract
         if (contract === 'none') return draft
@@ -178,6 +213,27 @@ async function ask(coxswain: Coxswain, remembered: Remembered, brief: Brief): Pr
       }
     }
   }
+}
+
+/** The text with the file that was chosen behind its @; without one the @ stays what it is. */
+async function withMention(text: string): Promise<string> {
+  const chosen = await chooseFiles(t('Mention files'))
+  const names = (chosen ?? []).map(({ uri }) => `@${vscode.workspace.asRelativePath(uri, false)}`)
+  return names.length === 0 ? text : `${text.slice(0, -1)}${names.join(' ')} `
+}
+
+/** What differs from the usual, for the eye before Enter. */
+function chosenWords({ files, model, effort, autonomy, base, several }: Options): string {
+  return [
+    files.length === 0 ? null : files.length === 1 ? t('1 file') : t('{n} files', { n: files.length }),
+    model,
+    effort,
+    autonomy === null ? null : autonomy,
+    base,
+    several === null ? null : t('{n} children', { n: several.agents.length * several.each }),
+  ]
+    .filter((word) => word !== null)
+    .join(' · ')
 }
 
 function agentChoices(found: readonly AgentInfo[]): Choice<string | null>[] {
@@ -209,66 +265,40 @@ function agentChoices(found: readonly AgentInfo[]): Choice<string | null>[] {
   return choices
 }
 
-const autonomyWords: Readonly<Record<Autonomy, () => { label: string; detail: string }>> = {
-  ask: () => ({ label: t('Ask for everything'), detail: t('Every edit and every command waits for you.') }),
-  edit: () => ({
-    label: t('Edit freely, ask for commands'),
-    detail: t('It edits files of its worktree; commands wait for you.'),
-  }),
-  autonomous: () => ({
-    label: t('Autonomous in its worktree'),
-    detail: t('It runs commands without asking. They run as you: a worktree is no sandbox.'),
-  }),
+/** The first child's id, or null when it was refused or the person changed their mind. */
+async function spawn(coxswain: Coxswain, tasks: readonly TaskRequest[]): Promise<string | null> {
+  let whenFull: 'refuse' | 'wait' = 'refuse'
+  for (;;) {
+    const answer = await coxswain.commands.spawn({ tasks: [...tasks], when_full: whenFull })
+    if (!isRefusal(answer)) return answer.subagent_ids[0] ?? null
+    const wait = t('Start when one is free')
+    const raise = t('Raise limit…')
+    const choice = await vscode.window.showWarningMessage(
+      forNotice(answer.error.message),
+      ...(answer.error.code === 'over_cap' ? [wait, raise] : []),
+    )
+    if (choice === undefined) return null
+    if (choice === wait) whenFull = 'wait'
+    else if (!(await raiseLimit())) return null
+  }
 }
 
-/** The rare choices, each skippable with Escape. */
-async function more(draft: Draft): Promise<void> {
-  const autonomy = await askOne<Autonomy | null>({
-    title: t('New child: autonomy'),
-    placeholder: t('How much may it do without asking?'),
-    items: [
-      { value: null, label: t('As in settings') },
-      ...autonomySchema.options.map((value) => ({ value, ...autonomyWords[value]() })),
-    ],
-    active: (value) => value === draft.autonomy,
+/** Asks for the new limit and writes it into the person's own settings. */
+async function raiseLimit(): Promise<boolean> {
+  const settings = vscode.workspace.getConfiguration('coxswain')
+  const now = settings.get<number>('maxChildrenTotal', 4)
+  const typed = await askText({
+    title: t('Raise limit'),
+    prompt: t('Children that may run at the same time on this machine (now {n})', { n: now }),
+    value: String(Math.min(64, now * 2)),
+    refuse: (text) => {
+      const n = Number(text)
+      return Number.isInteger(n) && n >= 1 && n <= 64 ? null : t('A whole number from 1 to 64.')
+    },
   })
-  if (autonomy === undefined || autonomy === BACK) return
-  draft.autonomy = autonomy
-  const model = await askText({
-    title: t('New child: model'),
-    prompt: t('Model, as this agent names it. Empty: the agent’s own choice.'),
-    value: draft.model ?? '',
-    refuse: (text) => (text.length > 200 ? t('A model’s name is shorter than that.') : null),
-  })
-  if (model === undefined || model === BACK) return
-  draft.model = model.trim()
-  const base = await askText({
-    title: t('New child: base'),
-    prompt: t('Branch or commit its worktree starts from. Empty: what is checked out here.'),
-    value: draft.base ?? '',
-    refuse: (text) => (text.length > 300 ? t('That is too long for a branch or commit.') : null),
-  })
-  if (base === undefined || base === BACK) return
-  draft.base = base.trim()
-}
-
-async function spawn(coxswain: Coxswain, task: TaskRequest): Promise<string | null> {
-  const answer = await coxswain.commands.spawn({ tasks: [task] })
-  if (!isRefusal(answer)) return answer.subagent_ids[0] ?? null
-  const overCap = answer.error.code === 'over_cap'
-  const wait = t('Start when one is free')
-  const raise = t('Raise limit')
-  const choice = await vscode.window.showWarningMessage(
-    forNotice(answer.error.message),
-    ...(overCap ? [wait, raise] : []),
-  )
-  if (choice === raise)
-    void vscode.commands.executeCommand('workbench.action.openSettings', 'coxswain.maxChildrenTotal')
-  if (choice !== wait) return null
-  const second = await coxswain.commands.spawn({ tasks: [task], when_full: 'wait' })
-  if (!isRefusal(second)) return second.subagent_ids[0] ?? null
-  void vscode.window.showWarningMessage(forNotice(second.error.message))
-  return null
+  if (typed === undefined || typed === BACK) return false
+  await settings.update('maxChildrenTotal', Number(typed), vscode.ConfigurationTarget.Global)
+  return true
 }
 
 /** The brief of a child, to be edited and dispatched again. */

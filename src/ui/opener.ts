@@ -2,6 +2,7 @@
 // hand. The supervisor's rooms are loaded here and only when first opened, so that activation stays quick.
 import * as path from 'node:path'
 import * as vscode from 'vscode'
+import { isLive } from '../core/child'
 import type { Problem } from '../git/repository'
 import type { Settings } from '../supervisor/settings'
 import { t } from './present/l10n'
@@ -10,6 +11,7 @@ import type { ClosedWhy, Opened, Opener } from './supervision'
 /** One field per setting that the supervisor acts on; each is `coxswain.NAME`. */
 export function realOpener(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Opener {
   const environment = process.env
+  const version = String((context.extension.packageJSON as { version?: unknown }).version)
   return {
     hasChildren: async (folder) => {
       if (process.platform === 'win32') return false
@@ -46,7 +48,7 @@ export function realOpener(context: vscode.ExtensionContext, log: vscode.LogOutp
         openFolders: (vscode.workspace.workspaceFolders ?? [])
           .filter(({ uri }) => uri.scheme === 'file')
           .map(({ uri }) => uri.fsPath),
-        version: String((context.extension.packageJSON as { version?: unknown }).version),
+        version,
         log: (level, fact, fields) => {
           if (level === 'error') log.error(fact, fields)
           else if (level === 'warning') log.warn(fact, fields)
@@ -56,10 +58,12 @@ export function realOpener(context: vscode.ExtensionContext, log: vscode.LogOutp
       if ('kind' in opened) return { kind: 'closed', why: whyClosed(opened), message: opened.message }
       // Children that lost their window are taken up again at once, not at the next command.
       opened.takeUpLive().catch((error: unknown) => log.error('live children could not be taken up', String(error)))
-      const [{ Changes }, { tellOnce }, { runNeedsYouCommand }] = await Promise.all([
+      const [{ Changes }, { Checkout }, { tellOnce }, { runNeedsYouCommand }, { checkAudit }] = await Promise.all([
         import('./review/changes'),
+        import('./checkout'),
         import('../record/told'),
         import('../supervisor/needsYou'),
+        import('../record/audit'),
       ])
       const { view, commands, git, repository, paths } = opened
       return {
@@ -69,6 +73,19 @@ export function realOpener(context: vscode.ExtensionContext, log: vscode.LogOutp
           commands,
           agents: () => opened.agents(),
           changes: new Changes(git, repository.commonDir, repository.topLevel, (id) => view.get(id)?.child),
+          checkout: new Checkout(git, repository.topLevel),
+          care: {
+            reconcile: async () => {
+              await opened.takeUpLive()
+              await opened.recovered()
+              await opened.refresh()
+              const all = view.list()
+              const owner = opened.isOwner() ? 'this window' : (await opened.hasOwner()) ? 'another process' : 'nobody'
+              return { live: all.filter(({ child }) => isLive(child)).length, children: all.length, owner }
+            },
+            audit: async () => ({ path: paths.audit, ...(await checkAudit(paths.audit)) }),
+            facts: { version, platform: `${process.platform} ${process.arch}`, node: process.versions.node },
+          },
           tellOnce: (childId, event) => tellOnce(paths.child(childId), event),
           runNeedsYouCommand: (argv, need) => runNeedsYouCommand(argv, need, environment),
           dispose: () => opened.dispose(),

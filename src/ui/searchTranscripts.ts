@@ -52,8 +52,6 @@ function pickHit(view: StoreView): Promise<Hit | undefined> {
     const pick = vscode.window.createQuickPick<Hit>()
     pick.title = t('Search transcripts')
     pick.placeholder = t('Words in any transcript of this repository')
-    // VS Code must not filter what was already found: a hit may hold the words in another case or spacing.
-    pick.matchOnDescription = true
     let search = new AbortController()
     let timer: NodeJS.Timeout | null = null
     let chosen: Hit | undefined
@@ -86,21 +84,20 @@ async function show(pick: vscode.QuickPick<Hit>, view: StoreView, query: string,
   }
   pick.busy = true
   const items: Hit[] = []
-  let hits = 0
   for await (const found of search(view, needle, signal)) {
     if (signal.aborted) return
     items.push(...found)
-    hits += found.filter(({ childId }) => childId !== undefined).length
     pick.items = items
-    if (hits >= atMost) break
+    if (items.length >= atMost) break
   }
   if (signal.aborted) return
   pick.busy = false
-  const note = hits === 0 ? t('Nothing found') : hits >= atMost ? t('The first {n} hits', { n: hits }) : null
+  const n = items.length
+  const note = n === 0 ? t('Nothing found') : n >= atMost ? t('The first {n} hits', { n }) : null
   if (note !== null) pick.items = [...items, { label: note, alwaysShow: true }]
 }
 
-/** The hits of one child after the other, newest child first, under the child's title. */
+/** The hits of one child after the other, newest child first. VS Code orders the list by how well a label fits. */
 async function* search(view: StoreView, needle: string, signal: AbortSignal): AsyncGenerator<readonly Hit[]> {
   for (const { child, entryCount } of view.list()) {
     const hits: Hit[] = []
@@ -112,7 +109,9 @@ async function* search(view: StoreView, needle: string, signal: AbortSignal): As
         if (words === null || hits.length >= atMostOfOne) continue
         hits.push({
           label: forPick(words, 300),
+          description: forPick(titleOf(child), 40),
           iconPath: new vscode.ThemeIcon(icons[entry.kind]),
+          // It was found already; VS Code must not leave it out for its case or spacing.
           alwaysShow: true,
           childId: child.id,
           n: entry.n,

@@ -1,10 +1,12 @@
 // The window's one supervisor: opened late, when something first needs it, and only in a trusted folder. Everything in
 // ui/ asks here for the view and the commands; nothing else opens or keeps one.
 import * as vscode from 'vscode'
+import type { AuditCheck } from '../record/audit'
 import type { AgentInfo } from '../supervisor/agentsFound'
 import type { Commands } from '../supervisor/commands'
 import type { Need } from '../supervisor/needsYou'
 import type { StoreView } from '../supervisor/view'
+import type { Checkout } from './checkout'
 import { t } from './present/l10n'
 import type { Changes } from './review/changes'
 
@@ -15,12 +17,26 @@ export interface Coxswain {
   /** Looks for agents; runs `--version` of those it finds. */
   agents(): Promise<readonly AgentInfo[]>
   readonly changes: Changes
+  readonly checkout: Checkout
+  readonly care: Care
   /** True for the first window, ever, that claims this event of a child. */
   tellOnce(childId: string, event: string): Promise<boolean>
   /** Runs the person's own program; null, or why it could not be run. */
   runNeedsYouCommand(argv: readonly string[], need: Need): Promise<string | null>
   /** Returns at once; children go on under their keepers. */
   dispose(): void
+}
+
+/** What looks after the store itself. */
+export interface Care {
+  /** Takes up children nobody owns, folds everything on disk, and says what there is. */
+  reconcile(): Promise<{
+    readonly live: number
+    readonly children: number
+    readonly owner: 'this window' | 'another process' | 'nobody'
+  }>
+  audit(): Promise<{ readonly path: string } & AuditCheck>
+  readonly facts: { readonly version: string; readonly platform: string; readonly node: string }
 }
 
 /** Why there is none; each has its own welcome. */

@@ -85,15 +85,20 @@ export interface FieldControl {
 export function textField(options: {
   readonly label: string
   readonly placeholder?: string
-  readonly enter: (value: string) => void
+  readonly enter: (value: string, shift: boolean) => void
 }): FieldControl {
   const element = document.createElement('vscode-text-field') as HTMLElement & { value: string }
-  element.setAttribute('aria-label', options.label)
+  // The toolkit calls every field "Text field" once it is on the page.
+  const name = (): void => {
+    if (element.getAttribute('aria-label') !== options.label) element.setAttribute('aria-label', options.label)
+  }
+  new MutationObserver(name).observe(element, { attributeFilter: ['aria-label'] })
+  name()
   if (options.placeholder !== undefined) element.setAttribute('placeholder', options.placeholder)
   element.addEventListener('keydown', (event) => {
     if (event.key !== 'Enter' || event.isComposing) return
     event.preventDefault()
-    options.enter(element.value)
+    options.enter(element.value, event.shiftKey)
   })
   return {
     element,

@@ -176,12 +176,13 @@ async function tellWish(wish: Wish): Promise<void> {
 let foundAt: number | null = null
 const findCount = el('span', 'find-count')
 findCount.setAttribute('role', 'status')
-const findField = textField({ label: say.find, placeholder: say.find, enter: () => find() })
+const findField = textField({ label: say.find, placeholder: say.find, enter: (_words, back) => find(back) })
 const findBar = el(
   'div',
   'find',
   findField.element,
   findCount,
+  button({ label: say.previous, icon: 'arrow-up', look: 'icon', press: () => find(true) }).element,
   button({ label: say.next, icon: 'arrow-down', look: 'icon', press: () => find() }).element,
   button({ label: say.close, icon: 'close', look: 'icon', press: () => closeFind() }).element,
 )
@@ -190,11 +191,15 @@ findBar.addEventListener('keydown', (event) => {
   if (event.key === 'Escape') closeFind()
 })
 let findWish = -1
-function find(): void {
+let findQuery = ''
+function find(back = false): void {
   const query = findField.value.trim()
   if (query === '' || saved.childId === null) return
+  // Other words begin anew.
+  if (query !== findQuery) foundAt = null
+  findQuery = query
   findWish = ++wishes
-  vscode.postMessage({ type: 'find', wish: findWish, childId: saved.childId, query, after: foundAt })
+  vscode.postMessage({ type: 'find', wish: findWish, childId: saved.childId, query, after: foundAt, back })
 }
 function closeFind(): void {
   findBar.hidden = true
@@ -310,7 +315,7 @@ window.addEventListener('message', (event: MessageEvent<ToWebview>) => {
     case 'found':
       if (message.wish !== findWish) return
       foundAt = message.at
-      setText(findCount, say.found(message.count))
+      setText(findCount, say.found(message.place, message.count))
       if (message.at !== null) goTo(message.at)
       return
     case 'go':

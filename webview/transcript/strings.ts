@@ -64,8 +64,10 @@ export const say = {
   answer: 'Answer',
   yourAnswer: 'Your answer',
   find: 'Find in the whole transcript',
-  found: (n: number) => (n === 0 ? 'nothing found' : n === 1 ? '1 entry' : `${n.toLocaleString()} entries`),
-  next: 'Next',
+  found: (place: number, n: number) =>
+    n === 0 ? 'nothing found' : `${place.toLocaleString()} of ${n.toLocaleString()}`,
+  next: 'Next (Enter)',
+  previous: 'Previous (Shift+Enter)',
   close: 'Close',
   empty: 'Nothing was said yet.',
   noise: 'Not understood',

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import * as vscode from 'vscode'
 import { PAGE_BYTES, readFromWebview, type FromWebview, type PanelChild, type ToWebview } from '../../protocol/panel'
 import type { Acts, Outcome } from '../acts'
-import { holds, needleOf } from '../present/find'
+import { holds, needleOf, nextHit } from '../present/find'
 import { t } from '../present/l10n'
 import { pageOf, panelChild } from '../present/panel'
 import { unread } from '../present/row'
@@ -255,7 +255,7 @@ export class TranscriptPanel implements vscode.Disposable {
         if (this.knows(message.childId)) await vscode.commands.executeCommand('coxswain.reviewChanges', message.childId)
         return
       case 'find':
-        return this.find(message.wish, message.childId, message.query, message.after)
+        return this.find(message)
       case 'steer':
         return this.wish(message, (id) => this.acts.steer(id, message.text, message.steerId))
       case 'editSteer':
@@ -305,24 +305,16 @@ export class TranscriptPanel implements vscode.Disposable {
       await this.post({ type: 'page', childId, from, entries, total })
   }
 
-  /** Over the whole log, from after `after`, round once. */
-  private async find(wish: number, childId: string, query: string, after: number | null): Promise<void> {
+  /** Over the whole log: the next hit after `after`, or the one before it, round once. */
+  private async find({ wish, childId, query, after, back }: FromWebview & { type: 'find' }): Promise<void> {
     if (!this.knows(childId)) return
     const view = this.supervision.view
     const total = view?.get(childId)?.entryCount ?? 0
     const needle = needleOf(query)
-    let first: number | null = null
-    let next: number | null = null
-    let count = 0
-    for (let at = 0; needle !== '' && view !== null && at < total && this.scriptReady; at += readChunk) {
-      for (const entry of await view.entries(childId, at, readChunk)) {
-        if (!holds(entry, needle)) continue
-        count++
-        first ??= entry.n
-        if (next === null && after !== null && entry.n > after) next = entry.n
-      }
-    }
-    await this.post({ type: 'found', wish, at: next ?? first, count, searching: false })
+    const hits: number[] = []
+    for (let at = 0; needle !== '' && view !== null && at < total && this.scriptReady; at += readChunk)
+      for (const entry of await view.entries(childId, at, readChunk)) if (holds(entry, needle)) hits.push(entry.n)
+    await this.post({ type: 'found', wish, ...nextHit(hits, after, back) })
   }
 
   private async post(message: ToWebview): Promise<void> {

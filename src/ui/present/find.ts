@@ -63,3 +63,21 @@ export function excerpt(entry: TranscriptEntry, needle: string): string | null {
   }
   return null
 }
+
+/**
+ * Which hit comes next, round once at either end.
+ * @param hits entry numbers, rising
+ * @param after the hit a person stands on; null = none yet
+ * @returns `at` null when there is none; `place` counts from 1
+ */
+export function nextHit(
+  hits: readonly number[],
+  after: number | null,
+  back: boolean,
+): { readonly at: number | null; readonly place: number; readonly count: number } {
+  const beyond =
+    after === null ? -1 : back ? hits.findLastIndex((hit) => hit < after) : hits.findIndex((hit) => hit > after)
+  const index = beyond >= 0 ? beyond : back ? hits.length - 1 : 0
+  const at = hits[index] ?? null
+  return { at, place: at === null ? 0 : index + 1, count: hits.length }
+}

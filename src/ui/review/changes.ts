@@ -2,10 +2,14 @@
 // sides of one, and what applying would do. Reads only, through git/'s own view, and asks for one child at a time.
 import type { Child } from '../../core/child'
 import { previewApply, type ApplyPreview } from '../../git/apply'
+import { describeLosses, inspectDiscard } from '../../git/discard'
+import { folderSize } from '../../git/folderSize'
 import type { Git } from '../../git/git'
 import type { Problem } from '../../git/repository'
 import { changedFiles, fileAtBase, fileNow, status, type ChangedFile, type WorktreeStatus } from '../../git/review'
 import type { KnownWorktree } from '../../git/view'
+import { plainLine } from '../../core/plainText'
+import { t } from '../present/l10n'
 
 export type Side = 'base' | 'now'
 export type How = 'merge' | 'squash' | 'patch'
@@ -65,6 +69,24 @@ export class Changes {
       verdict,
       override: verdict,
     })
+  }
+
+  /** What discarding its worktree would lose, in words; null when it has none. */
+  async loss(childId: string): Promise<string | null> {
+    const known = this.worktreeOf(childId)
+    if (known === null) return null
+    const found = await inspectDiscard(this.git, known)
+    if (found.kind === 'problem') return plainLine(found.message)
+    if (!found.present) return t('the folder is gone')
+    if (found.unproven.length > 0) return t('it cannot be shown that nothing would be lost')
+    if (found.losses.length === 0) return t('nothing would be lost')
+    return t('would lose {what}', { what: describeLosses(found.losses) })
+  }
+
+  /** How much room its worktree takes on disk. */
+  async room(childId: string): Promise<{ readonly bytes: number; readonly complete: boolean } | null> {
+    const known = this.worktreeOf(childId)
+    return known === null ? null : await folderSize(known.path)
   }
 
   private worktreeOf(childId: string): KnownWorktree | null {

@@ -2,6 +2,7 @@
 // child, only what a person did to the tree itself (filter, unfolded groups).
 import * as vscode from 'vscode'
 import { isLive } from '../../core/child'
+import { comparable } from '../present/comparison'
 import { t } from '../present/l10n'
 import { row, unread, type Row } from '../present/row'
 import {
@@ -17,6 +18,7 @@ import {
 import { titleOf } from '../present/words'
 import type { Supervision } from '../supervision'
 import { ChangeStats } from './changeStats'
+import { DropFiles } from './dropFiles'
 
 export const CHILD_SCHEME = 'coxswain-child'
 const refreshEveryMs = 200
@@ -59,6 +61,8 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
   /** Groups as a person left them, kept over reloads and while a group is empty. */
   private readonly folded: Set<Standing>
   private nodes = new Map<string, ChildNode | GroupNode>()
+  /** Children that got the same goal as another of their dispatch. */
+  private comparable: ReadonlySet<string> = new Set()
   /** What each row shows, to be compared. */
   private rows = new Map<string, string>()
   /** Which rows there are, and where. */
@@ -76,6 +80,7 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
     this.treeView = vscode.window.createTreeView('coxswain.children', {
       treeDataProvider: this,
       canSelectMany: true,
+      dragAndDropController: new DropFiles(),
       showCollapseAll: true,
     })
     this.parts.push(
@@ -137,7 +142,7 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
       case 'more':
         return moreItem(node)
       case 'child':
-        return childItem(node, row(node.view, this.now(), this.statOf))
+        return childItem(node, row(node.view, this.now(), this.statOf), this.comparable.has(node.id))
     }
   }
 
@@ -206,6 +211,7 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
   private publish(): void {
     const views = this.supervision.view?.list() ?? []
     this.stats.want(views)
+    this.comparable = comparable(views.map(({ child }) => child))
     this.intern(buildTree(views, this.filterNow, this.unfolded, this.statOf))
 
     const needs = needsYouCount(views)
@@ -294,7 +300,7 @@ function moreItem(node: MoreNode): vscode.TreeItem {
   return item
 }
 
-function childItem(node: ChildNode, shown: Row): vscode.TreeItem {
+function childItem(node: ChildNode, shown: Row, compared: boolean): vscode.TreeItem {
   const item = new vscode.TreeItem(
     shown.label,
     node.children.length > 0 ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.None,
@@ -305,7 +311,11 @@ function childItem(node: ChildNode, shown: Row): vscode.TreeItem {
     shown.icon.id,
     shown.icon.color === null ? undefined : new vscode.ThemeColor(shown.icon.color),
   )
-  item.contextValue = shown.context
+  item.contextValue = [
+    shown.context,
+    ...(node.children.length > 0 ? ['hasChildren'] : []),
+    ...(compared ? ['compared'] : []),
+  ].join(' ')
   item.accessibilityInformation = { label: shown.sentence }
   item.tooltip = tooltip(titleOf(node.view.child), shown.tooltip)
   item.resourceUri = childUri(node.id, unread(node.view.child))

@@ -16,7 +16,7 @@ const good: FromWebview[] = [
   { type: 'resume', wish: 1, childId: 'c-1', text: null },
   { type: 'answer', wish: 1, childId: 'c-1', requestId: 'r', answer: { kind: 'allow', scope: 'once' } },
   { type: 'answer', wish: 1, childId: 'c-1', requestId: 'r', answer: { kind: 'deny', message: '' } },
-  { type: 'find', wish: 1, childId: 'c-1', query: 'x', after: null },
+  { type: 'find', wish: 1, childId: 'c-1', query: 'x', after: null, back: false },
   { type: 'review', childId: 'c-1' },
   { type: 'open', childId: 'c-1', n: 4, part: 'output' },
 ]

@@ -1,7 +1,7 @@
 // What a search finds in a transcript: what a person has read, never the names of the fields it is stored in.
 import { expect, test } from 'vitest'
 import type { EntryBody, TranscriptEntry } from '../../../src/core/transcript'
-import { excerpt, holds, needleOf } from '../../../src/ui/present/find'
+import { excerpt, holds, needleOf, nextHit } from '../../../src/ui/present/find'
 import { at } from './children'
 
 const entry = (body: EntryBody): TranscriptEntry => ({ n: 0, at: at(), attempt: 1, ...body })
@@ -42,4 +42,20 @@ test('a hit reads as one line with the words around it', () => {
   const long = entry({ kind: 'text', text: `${'before '.repeat(20)}the needle\nand ${'after '.repeat(40)}` })
   expect(excerpt(long, 'needle')).toMatch(/^…(?:\w+ )+the needle and (?:after )+\w*…$/)
   expect(excerpt(entry({ kind: 'text', text: 'a needle' }), 'needle')).toBe('a needle')
+})
+
+test.each<[number | null, boolean, number, number]>([
+  [null, false, 3, 1],
+  [3, false, 7, 2],
+  [9, false, 3, 1],
+  [8, false, 9, 3],
+  [null, true, 9, 3],
+  [3, true, 9, 3],
+  [9, true, 7, 2],
+])('from %s, back %s, the hit is at %i, number %i of three', (after, back, at, place) => {
+  expect(nextHit([3, 7, 9], after, back)).toEqual({ at, place, count: 3 })
+})
+
+test('without a hit there is none', () => {
+  expect(nextHit([], 5, true)).toEqual({ at: null, place: 0, count: 0 })
 })

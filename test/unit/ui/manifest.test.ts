@@ -67,7 +67,9 @@ test('a key in the tree selects the focused row first, so that it never acts on 
 test('commands that mean nothing from the palette are not offered there', () => {
   const hidden = menus['commandPalette']?.filter(({ when }) => when === 'false').map(({ command }) => command)
   expect(hidden?.sort()).toEqual([
+    'coxswain.addComment',
     'coxswain.copyEntry',
+    'coxswain.deleteComment',
     'coxswain.editReviewedFile',
     'coxswain.openSelected',
     'coxswain.steerSelected',

@@ -1,0 +1,116 @@
+// Files on their way into a brief or a steer: chosen from a list, named by @path, or dropped. Finds out what a child would
+// see of them in its own worktree; sends nothing.
+import * as path from 'node:path'
+import * as vscode from 'vscode'
+import { askMany, BACK, type Choice } from './ask'
+import { mentions, type Attachment } from './present/attachments'
+import { t } from './present/l10n'
+import { forPick } from './present/safe'
+import type { Coxswain } from './supervision'
+
+/** Longest text of one file that rides along, in bytes. */
+const textBytes = 16 * 1024
+const listedAtMost = 3_000
+
+export interface Chosen {
+  readonly uri: vscode.Uri
+  readonly lines?: { readonly from: number; readonly to: number }
+}
+
+/** Files of the workspace to choose from, open ones first; null when the person changed their mind. */
+export async function chooseFiles(title: string): Promise<readonly Chosen[] | null> {
+  const open = vscode.window.tabGroups.all
+    .flatMap(({ tabs }) => tabs)
+    .flatMap(({ input }) => (input instanceof vscode.TabInputText ? [input.uri] : []))
+    .filter(({ scheme }) => scheme === 'file')
+  const choice = (uri: vscode.Uri, isOpen: boolean): Choice<vscode.Uri | 'elsewhere'> => {
+    const relative = vscode.workspace.asRelativePath(uri, false)
+    return {
+      value: uri,
+      label: forPick(path.basename(uri.fsPath)),
+      description: forPick(`${path.dirname(relative)}${isOpen ? ` · ${t('open')}` : ''}`),
+      iconPath: vscode.ThemeIcon.File,
+    }
+  }
+  const items = vscode.workspace
+    .findFiles('**/*', undefined, listedAtMost)
+    .then((found): Choice<vscode.Uri | 'elsewhere'>[] => {
+      const shown = new Set(open.map(String))
+      const rest = found.filter((uri) => !shown.has(String(uri))).sort((a, b) => (a.path < b.path ? -1 : 1))
+      return [
+        ...open
+          .filter((uri, at) => open.findIndex((other) => String(other) === String(uri)) === at)
+          .map((uri) => choice(uri, true)),
+        ...rest.map((uri) => choice(uri, false)),
+        {
+          value: 'elsewhere',
+          label: t('From elsewhere…'),
+          alwaysShow: true,
+          iconPath: new vscode.ThemeIcon('folder-opened'),
+        },
+      ]
+    })
+  const picked = await askMany({
+    title,
+    placeholder: t('Files it is to look at; images too'),
+    items: Promise.resolve(items),
+  })
+  if (picked === undefined || picked === BACK) return null
+  const files = picked.filter((each) => each !== 'elsewhere')
+  const elsewhere = picked.includes('elsewhere')
+    ? ((await vscode.window.showOpenDialog({ canSelectMany: true, title })) ?? [])
+    : []
+  return [...files, ...elsewhere].map((uri) => ({ uri }))
+}
+
+/** The files a text mentions by @path, as far as they exist in the repository. */
+export async function mentioned(text: string, folder: string): Promise<readonly Chosen[]> {
+  const found = await Promise.all(
+    mentions(text).map(async (name) => {
+      const file = path.resolve(folder, name)
+      if (!file.startsWith(folder + path.sep)) return null
+      const uri = vscode.Uri.file(file)
+      return (await isFile(uri)) ? { uri } : null
+    }),
+  )
+  return found.filter((each) => each !== null)
+}
+
+/** What the child will see of each; files that cannot be read are named all the same. */
+export async function attach({ checkout }: Coxswain, chosen: readonly Chosen[]): Promise<readonly Attachment[]> {
+  const files = chosen
+    .filter(({ uri }) => uri.scheme === 'file')
+    .map(({ uri, lines }) => {
+      const relative = path.relative(checkout.topLevel, uri.fsPath)
+      const outside = relative.startsWith('..') || path.isAbsolute(relative)
+      return { uri, outside, path: outside ? uri.fsPath : relative.split(path.sep).join('/'), ...(lines && { lines }) }
+    })
+  const inside = files.filter(({ outside }) => !outside).map(({ path: name }) => name)
+  const unlike = await checkout.unlikeHead(inside)
+  return await Promise.all(
+    files.map(async ({ uri, ...file }): Promise<Attachment> => {
+      // What git cannot tell is sent along rather than left out.
+      const uncommitted = !file.outside && (unlike === null || unlike.has(file.path))
+      return { ...file, uncommitted, text: file.outside || uncommitted ? await smallText(uri) : null }
+    }),
+  )
+}
+
+async function smallText(uri: vscode.Uri): Promise<string | null> {
+  try {
+    const { size, type } = await vscode.workspace.fs.stat(uri)
+    if (size > textBytes || (type & vscode.FileType.File) === 0) return null
+    const bytes = await vscode.workspace.fs.readFile(uri)
+    return bytes.includes(0) ? null : new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return null
+  }
+}
+
+async function isFile(uri: vscode.Uri): Promise<boolean> {
+  try {
+    return ((await vscode.workspace.fs.stat(uri)).type & vscode.FileType.File) !== 0
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,118 @@
+// Manage worktrees: every worktree of a child with its size, its age and what discarding it would lose, and the three things
+// a person does with one. What would be lost is asked of git when the list is shown, and again before anything goes.
+import * as vscode from 'vscode'
+import { isLive, type Child } from '../core/child'
+import { shortDuration } from '../protocol/duration'
+import { askOne, BACK } from './ask'
+import type { CommandRoom } from './commandRoom'
+import { discardChild } from './handBack'
+import { actions } from './present/actions'
+import { t } from './present/l10n'
+import { forPick } from './present/safe'
+import { phaseWords, sizeWords, titleOf } from './present/words'
+import type { Changes } from './review/changes'
+
+interface Row extends vscode.QuickPickItem {
+  readonly childId: string
+}
+
+export function worktreeCommands(room: CommandRoom): void {
+  const { command, opened, supervision } = room
+  command('manageWorktrees', async () => {
+    const view = await opened()
+    const now = await supervision.open()
+    if (view === null || now.kind === 'closed') return
+    const children = view
+      .list()
+      .map(({ child }) => child)
+      .filter(({ worktree, discarded }) => worktree !== null && !discarded)
+    if (children.length === 0) {
+      void vscode.window.showInformationMessage(t('No child has a worktree.'))
+      return
+    }
+    const childId = await pickWorktree(children, now.coxswain.changes)
+    const chosen = childId === null ? undefined : view.get(childId)
+    if (chosen !== undefined) await act(chosen.child)
+  })
+
+  async function act(child: Child): Promise<void> {
+    const { discard, review } = actions(child)
+    const what = await askOne<'review' | 'openWorktree' | 'openTerminal' | 'discard'>({
+      title: t('The worktree of “{title}”', { title: titleOf(child) }),
+      placeholder: forPick(child.worktree?.path ?? ''),
+      items: [
+        ...(review.able ? [{ value: 'review' as const, label: t('Review changes') }] : []),
+        { value: 'openWorktree', label: t('Open in a new window') },
+        { value: 'openTerminal', label: t('Open a terminal here') },
+        discard.able
+          ? {
+              value: 'discard',
+              label: t('Discard…'),
+              detail: t('Worktree and branch; what would be lost is named first.'),
+            }
+          : { value: 'discard', label: t('Discard…'), detail: t('Not now: {why}.', { why: discard.why }) },
+      ],
+    })
+    if (what === undefined || what === BACK) return
+    const view = room.supervision.view?.get(child.id)
+    if (what === 'review') await vscode.commands.executeCommand('coxswain.reviewChanges', child.id)
+    else if (what !== 'discard') await vscode.commands.executeCommand(`coxswain.${what}`, child.id)
+    else if (view !== undefined && discard.able) room.say(view, await discardChild(room.acts, child))
+  }
+}
+
+/** The list is there at once; sizes and losses come in one worktree after the other. */
+function pickWorktree(children: readonly Child[], changes: Changes): Promise<string | null> {
+  return new Promise((resolve) => {
+    const pick = vscode.window.createQuickPick<Row>()
+    let over = false
+    let chosen: string | null = null
+    const known = new Map<string, string>()
+    const rows = (): Row[] =>
+      children.map((child) => ({
+        childId: child.id,
+        label: forPick(titleOf(child)),
+        description: forPick(`${phaseWords(child)} · ${child.worktree?.branch ?? ''}`),
+        detail: forPick(
+          [
+            t('{age} old', { age: shortDuration(Date.now() - Date.parse(child.acceptedAt)) }),
+            known.get(child.id) ?? '…',
+          ].join(' · '),
+          300,
+        ),
+        iconPath: new vscode.ThemeIcon(isLive(child) ? 'sync' : 'folder'),
+      }))
+    pick.title = t('Worktrees of children')
+    pick.placeholder = t('Enter shows what can be done with one')
+    pick.matchOnDescription = true
+    pick.matchOnDetail = true
+    pick.items = rows()
+    pick.busy = true
+    pick.onDidAccept(() => {
+      chosen = pick.selectedItems[0]?.childId ?? null
+      pick.hide()
+    })
+    pick.onDidHide(() => {
+      over = true
+      pick.dispose()
+      resolve(chosen)
+    })
+    pick.show()
+    const look = async (): Promise<void> => {
+      for (const child of children) {
+        if (over) return
+        const [room, loss] = [await changes.room(child.id), await changes.loss(child.id)]
+        const size = room === null ? null : `${sizeWords(room.bytes)}${room.complete ? '' : '+'}`
+        known.set(child.id, [size, loss].filter((part) => part !== null).join(' · '))
+        if (over) return
+        const active = pick.activeItems[0]?.childId
+        pick.items = rows()
+        pick.activeItems = pick.items.filter(({ childId }) => childId === active)
+      }
+      pick.busy = false
+    }
+    look().catch(() => {
+      if (!over) pick.busy = false
+    })
+  })
+}

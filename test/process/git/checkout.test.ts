@@ -1,0 +1,30 @@
+// The person's own checkout as a new child would miss it, on real git.
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { branches, unlikeHead } from '../../../src/git/checkout'
+import { Bench } from './bench'
+
+let bench: Bench
+beforeEach(() => {
+  bench = new Bench()
+})
+afterEach(() => bench.dispose())
+
+it('names the files that the last commit does not hold as they are, whatever their names', async () => {
+  const root = bench.repository('project', {
+    'same.txt': 's\n',
+    'changed.txt': 'c\n',
+    '.gitignore': 'out/\n*.log\n',
+    ':(glob)*.txt': 'odd\n',
+  })
+  bench.write(root, { 'changed.txt': 'C\n', 'new.txt': 'n\n', 'out/deep/built.js': 'b\n', 'a.log': 'l\n' })
+  const asked = ['same.txt', 'changed.txt', 'new.txt', 'out/deep/built.js', 'a.log', ':(glob)*.txt', 'nowhere.txt']
+  const unlike = await unlikeHead(bench.git, root, asked)
+  expect('kind' in unlike ? unlike : [...unlike]).toEqual(['changed.txt', 'new.txt', 'out/deep/built.js', 'a.log'])
+})
+
+it('lists the branches, and says in words where there is no repository', async () => {
+  const root = bench.repository('project', { 'a.txt': 'a\n' })
+  bench.sh(root, 'branch', 'feature/one')
+  expect(await branches(bench.git, root)).toEqual(expect.arrayContaining(['feature/one']))
+  expect(await branches(bench.git, '/')).toMatchObject({ kind: 'problem' })
+})
