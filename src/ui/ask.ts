@@ -161,11 +161,7 @@ export function askMany<T>(
         resolve(value)
       },
       (end) => {
-        pick.onDidAccept(() => {
-          // Enter without a tick means the row it stands on: the keyboard has no short way to a tick.
-          const chosen = pick.selectedItems.length > 0 ? pick.selectedItems : pick.activeItems.slice(0, 1)
-          end(chosen.map(({ value }) => value))
-        })
+        pick.onDidAccept(() => end(pick.selectedItems.map(({ value }) => value)))
         pick.onDidTriggerButton(() => end(BACK))
       },
     )

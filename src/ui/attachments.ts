@@ -2,7 +2,7 @@
 // see of them in its own worktree; sends nothing.
 import * as path from 'node:path'
 import * as vscode from 'vscode'
-import { askMany, BACK, type Choice } from './ask'
+import { askMany, askOne, BACK, type Choice } from './ask'
 import { mentions, type Attachment } from './present/attachments'
 import { t } from './present/l10n'
 import { forPick } from './present/safe'
@@ -17,8 +17,29 @@ export interface Chosen {
   readonly lines?: { readonly from: number; readonly to: number }
 }
 
-/** Files of the workspace to choose from, open ones first; null when the person changed their mind. */
+/** Any number of files, ticked; null when the person changed their mind. */
 export async function chooseFiles(title: string): Promise<readonly Chosen[] | null> {
+  const picked = await askMany({ title, placeholder: t('Files it is to look at; images too'), items: fileChoices() })
+  if (picked === undefined || picked === BACK) return null
+  return [...picked.filter((each) => each !== 'elsewhere'), ...(picked.includes('elsewhere') ? await elsewhere(title) : [])].map(
+    (uri) => ({ uri }),
+  )
+}
+
+/** One file, by a few letters and Enter; null when the person changed their mind. */
+export async function chooseFile(title: string): Promise<Chosen | null> {
+  const picked = await askOne({ title, placeholder: t('A file it is to look at'), items: fileChoices() })
+  if (picked === undefined || picked === BACK) return null
+  const uri = picked === 'elsewhere' ? (await elsewhere(title))[0] : picked
+  return uri === undefined ? null : { uri }
+}
+
+async function elsewhere(title: string): Promise<readonly vscode.Uri[]> {
+  return (await vscode.window.showOpenDialog({ canSelectMany: true, title })) ?? []
+}
+
+/** Files of the workspace, open ones first. */
+async function fileChoices(): Promise<readonly Choice<vscode.Uri | 'elsewhere'>[]> {
   const open = vscode.window.tabGroups.all
     .flatMap(({ tabs }) => tabs)
     .flatMap(({ input }) => (input instanceof vscode.TabInputText ? [input.uri] : []))
@@ -32,35 +53,19 @@ export async function chooseFiles(title: string): Promise<readonly Chosen[] | nu
       iconPath: vscode.ThemeIcon.File,
     }
   }
-  const items = vscode.workspace
-    .findFiles('**/*', undefined, listedAtMost)
-    .then((found): Choice<vscode.Uri | 'elsewhere'>[] => {
-      const shown = new Set(open.map(String))
-      const rest = found.filter((uri) => !shown.has(String(uri))).sort((a, b) => (a.path < b.path ? -1 : 1))
-      return [
-        ...open
-          .filter((uri, at) => open.findIndex((other) => String(other) === String(uri)) === at)
-          .map((uri) => choice(uri, true)),
-        ...rest.map((uri) => choice(uri, false)),
-        {
-          value: 'elsewhere',
-          label: t('From elsewhere…'),
-          alwaysShow: true,
-          iconPath: new vscode.ThemeIcon('folder-opened'),
-        },
-      ]
-    })
-  const picked = await askMany({
-    title,
-    placeholder: t('Files it is to look at; images too'),
-    items: Promise.resolve(items),
-  })
-  if (picked === undefined || picked === BACK) return null
-  const files = picked.filter((each) => each !== 'elsewhere')
-  const elsewhere = picked.includes('elsewhere')
-    ? ((await vscode.window.showOpenDialog({ canSelectMany: true, title })) ?? [])
-    : []
-  return [...files, ...elsewhere].map((uri) => ({ uri }))
+  const found = await vscode.workspace.findFiles('**/*', undefined, listedAtMost)
+  const shown = new Map(open.map((uri) => [String(uri), uri]))
+  const rest = found.filter((uri) => !shown.has(String(uri))).sort((a, b) => (a.path < b.path ? -1 : 1))
+  return [
+    ...[...shown.values()].map((uri) => choice(uri, true)),
+    ...rest.map((uri) => choice(uri, false)),
+    {
+      value: 'elsewhere',
+      label: t('From elsewhere…'),
+      alwaysShow: true,
+      iconPath: new vscode.ThemeIcon('folder-opened'),
+    },
+  ]
 }
 
 /** The files a text mentions by @path, as far as they exist in the repository. */

@@ -7,7 +7,7 @@ import { plainLine } from '../core/plainText'
 import type { AgentInfo } from '../supervisor/agentsFound'
 import { CONTEXT_MAX, GOAL_MAX, isRefusal, type TaskRequest } from '../supervisor/commands'
 import { askOne, askText, BACK, type Choice } from './ask'
-import { attach, chooseFiles, mentioned, type Chosen } from './attachments'
+import { attach, chooseFile, mentioned, type Chosen } from './attachments'
 import { askOptions, type Options } from './dispatchOptions'
 import { attachedText, beginsMention } from './present/attachments'
 import { refuseGoal, roomLeft } from './present/input'
@@ -217,9 +217,8 @@ async function ask(coxswain: Coxswain, remembered: Remembered, brief: Brief): Pr
 
 /** The text with the file that was chosen behind its @; without one the @ stays what it is. */
 async function withMention(text: string): Promise<string> {
-  const chosen = await chooseFiles(t('Mention files'))
-  const names = (chosen ?? []).map(({ uri }) => `@${vscode.workspace.asRelativePath(uri, false)}`)
-  return names.length === 0 ? text : `${text.slice(0, -1)}${names.join(' ')} `
+  const chosen = await chooseFile(t('Mention a file'))
+  return chosen === null ? text : `${text.slice(0, -1)}@${vscode.workspace.asRelativePath(chosen.uri, false)} `
 }
 
 /** What differs from the usual, for the eye before Enter. */

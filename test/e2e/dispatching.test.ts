@@ -4,14 +4,9 @@ import path from 'node:path'
 import { expect } from 'vitest'
 import { until } from './harness/until.js'
 import { vscodeTest } from './harness/vscodeTest.js'
-import { coxswain, newChild, stopAll } from './panelParts.js'
+import { newChild, stopAll } from './panelParts.js'
 
 const test = vscodeTest({ env: () => ({ COXSWAIN_DEMO_PACE_MS: '50' }) })
-
-interface Shown {
-  subagent_id: string
-  phase: string
-}
 
 test('a child is dispatched by keyboard alone in less than ten seconds, with a file that was mentioned', async ({
   workbench,
@@ -44,11 +39,9 @@ test('a child is dispatched by keyboard alone in less than ten seconds, with a f
   const took = Date.now() - started
   console.log(`Dispatched by keyboard, palette and mention included, after ${took} ms`)
   expect(took).toBeLessThan(10_000)
-  const [list] = (await coxswain(home, repository, 'list', '--all')) as { subagents: Shown[] }[]
-  const entries = (await coxswain(home, repository, 'transcript', list?.subagents[0]?.subagent_id ?? '')) as {
-    prompt?: string
-  }[]
-  const prompt = entries.find((entry) => entry.prompt !== undefined)?.prompt
+  const panel = workbench.webview()
+  await panel.locator('.row-turn summary').click()
+  const prompt = await panel.locator('.row-turn .prose').innerText()
   expect(prompt).toMatch(/notes\.md \(not committed as it is now[\s\S]+Only on this disk\./)
   await stopAll(home, repository)
 })
@@ -113,10 +106,7 @@ test('over the cap a child waits for a slot, or the limit is raised', async ({ w
   await workbench.row(/Wait for me.+waiting for a free slot/).waitFor()
   await workbench.run('Coxswain: Answer next request')
   await workbench.pick('TOUR.md')
-  await until('both have ended', async () => {
-    const [list] = (await coxswain(home, repository, 'list', '--all')) as { subagents: Shown[] }[]
-    return list?.subagents.length === 2 && list.subagents.every(({ phase }) => phase === 'SUCCESS')
-  })
+  await expect.poll(() => workbench.treeText()).toMatch(/^Ready for review, 2 children/)
   workbench.changeSettings({ 'coxswain.maxChildrenTotal': 4 })
   await stopAll(home, repository)
 })
