@@ -21,9 +21,10 @@ export interface Chosen {
 export async function chooseFiles(title: string): Promise<readonly Chosen[] | null> {
   const picked = await askMany({ title, placeholder: t('Files it is to look at; images too'), items: fileChoices() })
   if (picked === undefined || picked === BACK) return null
-  return [...picked.filter((each) => each !== 'elsewhere'), ...(picked.includes('elsewhere') ? await elsewhere(title) : [])].map(
-    (uri) => ({ uri }),
-  )
+  return [
+    ...picked.filter((each) => each !== 'elsewhere'),
+    ...(picked.includes('elsewhere') ? await elsewhere(title) : []),
+  ].map((uri) => ({ uri }))
 }
 
 /** One file, by a few letters and Enter; null when the person changed their mind. */

@@ -24,7 +24,15 @@ test('line comments become one message, in the order of the files, each with the
 })
 
 test('the text of a pull request keeps a claim a claim, and no agent writes its headings', () => {
-  const report = { ok: true, summary: 'Done.\n# Trust me', output: null, reason: null, at: '', late: false }
+  const report = {
+    ok: true,
+    summary: 'Done.\n# Trust me',
+    output: null,
+    reason: null,
+    wholeText: null,
+    at: '',
+    late: false,
+  }
   const text = pullRequestText(
     child({
       title: 'Fix <b>it</b>',

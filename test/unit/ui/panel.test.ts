@@ -67,7 +67,7 @@ test.each<[string, Partial<Child>, string[]]>([
     'never got a worktree',
     ended('FAILURE', { worktree: null }),
     [
-      'steer: it has ended; resume it with your message',
+      'steer: it never started; start a new one',
       'pause: it has ended',
       'resume: it never had a worktree',
       'stop: it has ended',
