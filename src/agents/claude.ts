@@ -51,6 +51,8 @@ const defaultApiRetries = 4
 /** Time for the interrupt's result and the clean exit before signals. */
 const softEndMs = 2_500
 const maxRemembered = 1_000
+/** What the name of a request begins with that asks for a steer back. */
+const withdrawal = 'withdraw-'
 
 /** Where its login and its road to the network come from, and what a person has told it not to send. */
 const handedOn = [
@@ -243,6 +245,7 @@ const questionsSchema = z.object({
     )
     .min(1),
 })
+const cancelledSchema = z.object({ cancelled: z.literal(true) })
 const tasksSchema = z.object({ tasks: z.array(z.unknown()) })
 
 /** Lines that are known and tell nobody anything. */
@@ -334,7 +337,7 @@ class ClaudeConversation implements Conversation {
 
   withdrawSteer(steerId: string): Outgoing[] {
     const request = { subtype: 'cancel_async_message', message_uuid: steerUuid(steerId) }
-    return [frame({ type: 'control_request', request_id: `withdraw-${steerId}`, request })]
+    return [frame({ type: 'control_request', request_id: `${withdrawal}${steerId}`, request })]
   }
 
   wrote(written: string): void {
@@ -385,7 +388,7 @@ class ClaudeConversation implements Conversation {
       case 'control_cancel_request':
         return this.asked.delete(line.request_id) ? [{ kind: 'askEnded', requestId: line.request_id }] : []
       case 'control_response':
-        if (line.response.request_id !== 'initialize') return []
+        if (line.response.request_id !== 'initialize') return this.withdrawal(line.response)
         return line.response.subtype === 'success' ? [{ kind: 'ready', steerable: true }] : [noise(raw)]
       case 'rate_limit_event':
         return this.rateLimit(line.rate_limit_info)
@@ -420,10 +423,21 @@ class ClaudeConversation implements Conversation {
         steer.state = 'answered'
         return [...taken, { kind: 'steerAnswered', steerId: steer.id, evidence: 'observed' }]
       }
+      case 'cancelled':
+        // After `started` it does not take the text back out of the history.
+        return steer.state === 'taken' || steer.state === 'answered'
+          ? []
+          : [{ kind: 'steerGivenBack', steerId: steer.id }]
       default:
-        // `cancelled` after `started` does not take the text back out of the history, so nothing is taken back here.
         return []
     }
+  }
+
+  /** What the CLI answers when a steer is asked back; versions without a lifecycle say it here only. */
+  private withdrawal(response: LineOf<'control_response'>['response']): AgentSignal[] {
+    const id = response.request_id?.startsWith(withdrawal) ? response.request_id.slice(withdrawal.length) : undefined
+    const answer = cancelledSchema.safeParse(response['response'])
+    return id !== undefined && answer.success ? [{ kind: 'steerGivenBack', steerId: id }] : []
   }
 
   private taken(uuid: string, detail: string): AgentSignal[] {

@@ -32,6 +32,8 @@ export interface Steer {
   readonly attempt: number | null
   /** Rides in an attempt's first turn instead of the agent's own channel. */
   readonly carried: boolean
+  /** Who asked the agent to give it back unread; null when nobody did. */
+  readonly withdrawal: Actor | null
   readonly reason: string | null
   /** Every state it went through, oldest first. */
   readonly history: readonly { readonly state: SteerState; readonly at: string; readonly evidence: Evidence | null }[]

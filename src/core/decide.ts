@@ -121,7 +121,8 @@ export function decideWithdrawSteer(child: Child | undefined, steerId: string, c
   if (child === undefined) return unknownChild
   const steer = child.steers.find((s) => s.id === steerId)
   if (steer === undefined) return no('invalid', `"${child.title}" has no steer ${steerId}.`)
-  if (steer.state === 'queued' || steer.state === 'missed' || (steer.state === 'sent' && canTakeBack)) return null
+  if (steer.state === 'queued' || steer.state === 'missed') return null
+  if (steer.state === 'sent' && !steer.carried && canTakeBack) return null
   return waitingOnly('withdrawn', steer)
 }
 

@@ -215,7 +215,9 @@ const kinds = [
   z.object({ type: z.literal('steerSent'), steerId: z.string(), attempt }),
   z.object({ type: z.literal('steerDelivered'), steerId: z.string(), attempt, evidence: evidenceSchema, cursor }),
   z.object({ type: z.literal('steerConfirmed'), steerId: z.string(), attempt, evidence: evidenceSchema, cursor }),
-  z.object({ type: z.literal('steerWithdrawn'), steerId: z.string(), by: actorSchema }),
+  /** The agent has it already and was asked to give it back; whether it did is its word, or its end. */
+  z.object({ type: z.literal('withdrawalAsked'), steerId: z.string(), by: actorSchema }),
+  z.object({ type: z.literal('steerWithdrawn'), steerId: z.string(), by: actorSchema, cursor }),
   z.object({ type: z.literal('steerRefused'), steerId: z.string(), attempt, reason: z.string(), cursor }),
   /** Handed over, and nobody can say any more what became of it. */
   z.object({ type: z.literal('steerLost'), steerId: z.string(), attempt, reason: z.string() }),
@@ -280,27 +282,33 @@ const factSchema = z.discriminatedUnion('type', kinds)
 export type Fact = z.infer<typeof factSchema>
 export type FactOf<T extends Fact['type']> = Extract<Fact, { type: T }>
 
-/** The line's envelope: `seq` counts from 1 without a gap, `at` is ISO 8601 UTC, `epoch` is the writing owner's. */
+/**
+ * The line's envelope: `seq` counts from 1 without a gap, `at` is ISO 8601 UTC, `epoch` is the writing owner's. `more`: the
+ * next line belongs to the same append, and neither counts without the other. `durable`: nothing is written after this line
+ * before it is on the medium.
+ */
 const envelopeSchema = z.object({
   v: z.literal(1),
   seq: z.number().int().positive(),
   at: z.string(),
   epoch: z.number().int().nonnegative().optional(),
+  more: z.literal(true).optional(),
+  durable: z.literal(true).optional(),
 })
 
-export type ChildEvent = { readonly v: 1; readonly seq: number; readonly at: string; readonly epoch?: number } & Fact
+export type ChildEvent = Readonly<z.infer<typeof envelopeSchema>> & Fact
 
 const eventSchema = z.intersection(envelopeSchema, factSchema)
 
 /** A line of events.jsonl: an event, or why it is none. Unknown kinds are kept by the file and counted by the reader. */
 export function readEvent(
   line: string,
-): { ok: true; event: ChildEvent } | { ok: false; problem: 'unreadable' | 'unknown kind' } {
+): { ok: true; event: ChildEvent } | { ok: false; problem: 'not JSON' | 'unreadable' | 'unknown kind' } {
   let value: unknown
   try {
     value = JSON.parse(line)
   } catch {
-    return { ok: false, problem: 'unreadable' }
+    return { ok: false, problem: 'not JSON' }
   }
   const parsed = eventSchema.safeParse(value)
   if (parsed.success) return { ok: true, event: parsed.data as ChildEvent }

@@ -156,6 +156,20 @@ class Ear implements Heard {
         this.entries.push({ kind: 'receipt', steerId: signal.steerId, state: 'refused', evidence: reason })
         return
       }
+      case 'steerGivenBack': {
+        const by = this.child.steers.find((steer) => steer.id === signal.steerId)?.withdrawal
+        // Nobody asked for it back: it went with a turn that was cut, and counts as missed at the attempt's end.
+        if (!by || !this.sent.delete(signal.steerId)) return
+        this.facts.push({ type: 'steerWithdrawn', steerId: signal.steerId, by })
+        this.entries.push({
+          kind: 'receipt',
+          steerId: signal.steerId,
+          state: 'withdrawn',
+          evidence: this.receiptKind(),
+        })
+        this.sync = true
+        return
+      }
       case 'asked': {
         if (this.child.requests.some((request) => request.id === signal.requestId)) return
         const ask =

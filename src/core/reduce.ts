@@ -184,6 +184,7 @@ function apply(child: Child, event: ChildEvent): Child | null {
         evidence: null,
         attempt: null,
         carried: false,
+        withdrawal: null,
         reason: null,
         history: [{ state: 'queued', at: event.at, evidence: null }],
       }
@@ -221,6 +222,8 @@ function apply(child: Child, event: ChildEvent): Child | null {
       return onSteer(child, event.steerId, ['delivered'], (steer) =>
         moved(steer, 'confirmed', event.at, event.evidence),
       )
+    case 'withdrawalAsked':
+      return onSteer(child, event.steerId, ['sent'], (steer) => ({ ...steer, withdrawal: event.by }))
     case 'steerWithdrawn':
       return onSteer(child, event.steerId, ['queued', 'sent', 'missed'], (steer) => moved(steer, 'withdrawn', event.at))
     case 'steerRefused':
@@ -514,12 +517,17 @@ function settled(child: Child, phase: EndedPhase, at: string, fate: 'missed' | '
   }
 }
 
-/** Nobody will read what still waits, and nobody will hear an answer any more. */
+/**
+ * Nobody will read what still waits, and nobody will hear an answer any more. What somebody had asked back is not handed
+ * over again.
+ */
 function drain(child: Child, fate: 'missed' | 'withdrawn', at: string): Child {
   return {
     ...child,
     steers: child.steers.map((steer) =>
-      steer.state === 'queued' || steer.state === 'sent' ? moved(steer, fate, at) : steer,
+      steer.state === 'queued' || steer.state === 'sent'
+        ? moved(steer, steer.withdrawal === null ? fate : 'withdrawn', at)
+        : steer,
     ),
     requests: child.requests.map((request) =>
       request.answer === null

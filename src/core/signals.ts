@@ -45,6 +45,8 @@ export type AgentSignal =
   /** The model produced output after it. Without this signal the next text or tool call counts as that output. */
   | { readonly kind: 'steerAnswered'; readonly steerId: string; readonly evidence: EvidenceKind }
   | { readonly kind: 'steerRefused'; readonly steerId: string; readonly reason: string }
+  /** It was dropped unread. */
+  | { readonly kind: 'steerGivenBack'; readonly steerId: string }
   | { readonly kind: 'asked'; readonly requestId: string; readonly ask: Ask }
   /** The agent no longer wants to know. */
   | { readonly kind: 'askEnded'; readonly requestId: string }

@@ -15,7 +15,10 @@ export interface JournaledFrame {
   readonly text: string
 }
 
-/** Every whole line of the journal; a torn one is left out. Empty when there is no journal. */
+/**
+ * The frames of the journal, up to the first that is missing: what follows it is what a power cut left. A stub of a line
+ * that could not be written has no number of its own and is passed over. Empty when there is no journal.
+ */
 export async function readInputJournal(attemptDir: string): Promise<JournaledFrame[]> {
   const text = await readFile(attemptFiles(attemptDir).input, 'utf8').catch(() => '')
   const frames: JournaledFrame[] = []
@@ -24,7 +27,7 @@ export async function readInputJournal(attemptDir: string): Promise<JournaledFra
     const after = parseOffsets(entry?.['after'])
     if (entry === undefined || after === undefined) continue
     const { seq, id, at, text: frame } = entry
-    if (typeof seq !== 'number' || typeof at !== 'number' || typeof frame !== 'string') continue
+    if (seq !== frames.length + 1 || typeof at !== 'number' || typeof frame !== 'string') continue
     frames.push({ seq, id: typeof id === 'string' ? id : undefined, at, after, text: frame })
   }
   return frames

@@ -2,23 +2,29 @@
 // a write that fails half-way is taken back, so that no stub is ever glued to the next line.
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { syncFolder } from './atomicWrite'
 
 const newline = 0x0a
 const tailBlock = 64 * 1024
 
 export class AppendFile {
-  /** Bytes of a torn last line that were cut when it was opened. */
-  readonly cutBytes: number
+  readonly #path: string
   readonly #file: FileHandle
   #size: number
+  #cutBytes: number
   #queue: Promise<unknown> = Promise.resolve()
   #broken: unknown
   #owed = 0
+  /** Its name is in its folder, and on the medium there. */
+  #nameIsSafe: boolean
 
-  private constructor(file: FileHandle, size: number, cutBytes: number) {
+  private constructor(path: string, file: FileHandle, size: number, cutBytes: number) {
+    this.#path = path
     this.#file = file
     this.#size = size
-    this.cutBytes = cutBytes
+    this.#cutBytes = cutBytes
+    this.#nameIsSafe = size > 0
   }
 
   /** Opens or creates `path` (0600, no link) for appending. */
@@ -29,11 +35,37 @@ export class AppendFile {
       const { size } = await file.stat()
       const end = await lastLineEnd(file, size)
       if (end < size) await file.truncate(end)
-      return new AppendFile(file, end, size - end)
+      return new AppendFile(path, file, end, size - end)
     } catch (error) {
       await file.close()
       throw error
     }
+  }
+
+  /** Bytes that were cut since it was opened: a torn last line, and what `cutBack` was told to. */
+  get cutBytes(): number {
+    return this.#cutBytes
+  }
+
+  /** Cuts what lies beyond `end`, which is the end of a line. Before the first append only. */
+  async cutBack(end: number): Promise<void> {
+    await this.#file.truncate(end)
+    this.#cutBytes += this.#size - end
+    this.#size = end
+  }
+
+  /** Everything appended so far is on the medium once it resolves. */
+  sync(): Promise<void> {
+    const done = this.#queue.then(() => this.#sync())
+    this.#queue = done.catch(() => undefined)
+    return done
+  }
+
+  async #sync(): Promise<void> {
+    await this.#file.datasync()
+    if (this.#nameIsSafe) return
+    await syncFolder(dirname(this.#path))
+    this.#nameIsSafe = true
   }
 
   /** Bytes of whole lines. */
@@ -59,7 +91,7 @@ export class AppendFile {
         const { bytesWritten } = await this.#file.write(data, written, data.length - written)
         written += bytesWritten
       }
-      if (sync) await this.#file.datasync()
+      if (sync) await this.#sync()
       this.#size += data.length
     } catch (error) {
       this.#broken = error

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { link, open, rename, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { makeFolder } from './paths'
 
 /** Replaces `path` (0600 unless `mode` says otherwise). The former content stays when anything fails; nothing half-written is left beside it. */
 export async function writeWhole(path: string, data: string, mode = 0o600): Promise<void> {
@@ -54,5 +55,15 @@ export async function syncFolder(path: string): Promise<void> {
     await folder.sync()
   } finally {
     await folder.close()
+  }
+}
+
+/** As `makeFolder`; every folder that it had to make is on the medium once it resolves. */
+export async function placeFolder(path: string): Promise<void> {
+  const topmost = makeFolder(path)
+  if (topmost === undefined) return
+  for (let made = path; ; made = dirname(made)) {
+    await syncFolder(dirname(made))
+    if (made === topmost || made === dirname(made)) return
   }
 }

@@ -40,12 +40,16 @@ export class AuditLog {
     const file = await AppendFile.open(path)
     let n = 0
     let last = start
-    await new LineFile(path).readNew((text) => {
+    let end = 0
+    await new LineFile(path).readNew((text, _start, lineEnd) => {
       const line = readLine(text)
       if (line === undefined) return
       n = line.n
       last = line.hash
+      end = lineEnd
     })
+    // Each line is on the medium before the next is begun: only the last can be what a power cut left.
+    if (end < file.size) await file.cutBack(end)
     const log = new AuditLog(file, n, last, now)
     if (file.cutBytes > 0)
       await log.add({

@@ -135,14 +135,15 @@ function socketFolder(root: string): string {
 
 /**
  * Makes a folder that only this user can enter, and its parents. Throws when something else stands in its place: a link,
- * or a folder of another user or open to others.
+ * or a folder of another user or open to others. Answers the topmost folder it made, if it made any.
  */
-export function makeFolder(path: string): void {
-  mkdirSync(path, { recursive: true, mode: 0o700 })
+export function makeFolder(path: string): string | undefined {
+  const topmost = mkdirSync(path, { recursive: true, mode: 0o700 })
   const found = lstatSync(path)
   const mine = found.isDirectory() && (process.getuid === undefined || found.uid === process.getuid())
   if (!mine || (found.mode & 0o077) !== 0)
     throw new Error(`${path} is not a private folder of this user. Remove it or make it 0700, then try again.`)
+  return topmost
 }
 
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)

@@ -1,5 +1,6 @@
-// The owner's hand on a child's transcript.jsonl and its human-readable log. No fsync: both can be made again from raw
-// output and events. A failed write is reported once and tried again with the next entry; the child goes on.
+// The owner's hand on a child's transcript.jsonl and its human-readable log. Not fsynced before the attempt's end: until
+// then both can be made again from raw output and events. A failed write is reported once and tried again with the next
+// entry; the child goes on.
 import type { EntryBody, TranscriptEntry } from '../core/transcript'
 import { readEntry } from '../core/transcript'
 import { textLogLine } from '../core/textLog'
@@ -18,6 +19,8 @@ const owedMax = 10_000
 
 export class TranscriptFile {
   private next: number
+  /** Attempts whose turn, and steers whose text, it tells. */
+  private readonly told: Set<string>
   private readonly owed: NewEntry[] = []
   private failing = false
 
@@ -25,30 +28,44 @@ export class TranscriptFile {
     private readonly file: AppendFile,
     private readonly log: AppendFile,
     next: number,
+    told: Set<string>,
     /** Per attempt: how far into its raw output the entries reach. */
     private readonly cursors: Map<number, { stdout: number; stderr: number }>,
     private readonly onTrouble: (words: string) => void,
   ) {
     this.next = next
+    this.told = told
   }
 
   static async open(path: string, logPath: string, onTrouble: (words: string) => void): Promise<TranscriptFile> {
     const file = await AppendFile.open(path)
     const log = await AppendFile.open(logPath)
     let next = 0
+    let end = 0
+    const told = new Set<string>()
     const cursors = new Map<number, { stdout: number; stderr: number }>()
-    await new LineFile(path).readNew((line) => {
+    // After a power cut a line may be missing between others: entries count up to there, and raw output tells the rest anew.
+    await new LineFile(path).readNew((line, _start, lineEnd) => {
       const entry = readEntry(line)
-      if (entry === undefined) return
-      next = Math.max(next, entry.n + 1)
+      if (entry?.n !== next) return false
+      next++
+      end = lineEnd
       advance(cursors, entry)
+      told.add(nameOf(entry.attempt, entry))
+      return true
     })
-    return new TranscriptFile(file, log, next, cursors, onTrouble)
+    if (end < file.size) await file.cutBack(end)
+    return new TranscriptFile(file, log, next, told, cursors, onTrouble)
   }
 
   /** Raw output of this attempt up to here is told already. */
   cursor(attempt: number): { readonly stdout: number; readonly stderr: number } {
     return this.cursors.get(attempt) ?? { stdout: 0, stderr: 0 }
+  }
+
+  /** Whether it tells this turn of an attempt, or this steer. */
+  tells(attempt: number, body: EntryBody & { kind: 'turn' | 'steer' }): boolean {
+    return this.told.has(nameOf(attempt, body))
   }
 
   get count(): number {
@@ -85,11 +102,20 @@ export class TranscriptFile {
     }
     this.owed.length = 0
     this.next += numbered.length
-    for (const entry of numbered) advance(this.cursors, entry)
+    for (const entry of numbered) {
+      advance(this.cursors, entry)
+      this.told.add(nameOf(entry.attempt, entry))
+    }
     this.failing = false
     await this.log.append(numbered.map(textLogLine), false).catch((error: unknown) => {
       this.onTrouble(`The readable log could not be written: ${String(error)}. The transcript has it all.`)
     })
+  }
+
+  /** On the medium once it resolves. Rejects when that cannot be. */
+  async sync(): Promise<void> {
+    await this.file.sync()
+    await this.log.sync()
   }
 
   async close(): Promise<void> {
@@ -103,4 +129,9 @@ function advance(cursors: Map<number, { stdout: number; stderr: number }>, entry
   const known = cursors.get(entry.attempt) ?? { stdout: 0, stderr: 0 }
   known[entry.cursor.source] = Math.max(known[entry.cursor.source], entry.cursor.end)
   cursors.set(entry.attempt, known)
+}
+
+function nameOf(attempt: number, body: EntryBody): string {
+  if (body.kind === 'turn') return `turn ${attempt}`
+  return body.kind === 'steer' ? `steer ${body.steerId}` : ''
 }

@@ -13,9 +13,10 @@ import { LinkLostError, type KeeperLink } from '../process/keeperLink'
 import { launchDefaults, type Launch, type SoftEnd } from '../process/launch'
 import type { RawLine } from '../process/lines'
 import { AppendFile } from '../record/appendFile'
-import { writeWhole } from '../record/atomicWrite'
+import { placeFolder, writeWhole } from '../record/atomicWrite'
 import { LineFile } from '../record/lineFile'
-import { makeFolder, type AttemptPaths } from '../record/paths'
+import { makeFolder, type AttemptPaths, type ChildPaths } from '../record/paths'
+import { AsItWas } from './asItWas'
 import type { Tools } from './tools'
 
 /** What the log says of an attempt that is about to start. */
@@ -54,7 +55,7 @@ export async function prepareAttempt(child: Child, plan: Plan, tools: Tools): Pr
   const { worktree } = child
   if (worktree === null) throw new StartProblem('It has no worktree.')
   const paths = tools.paths.child(child.id).attempt(plan.attempt)
-  makeFolder(paths.folder)
+  await placeFolder(paths.folder)
   makeFolder(paths.control)
   const steers = child.steers.filter((steer) => plan.carried.includes(steer.id))
   const contract = await tools.contractPrompt(child)
@@ -138,19 +139,28 @@ async function converse(
   })
 }
 
-/** What a conversation was told earlier, put in again between the lines it hears again. */
+/** What a conversation was told earlier, put in again between the lines it hears again, and who heard them then. */
 export class Past {
   private readonly ids: ReadonlySet<string>
 
-  private constructor(private readonly frames: JournaledFrame[]) {
+  private constructor(
+    private readonly frames: JournaledFrame[],
+    private readonly heardBy: AsItWas | undefined,
+  ) {
     this.ids = new Set(frames.flatMap(({ id }) => (id === undefined ? [] : [id])))
   }
 
-  static async of(attemptDir: string): Promise<Past> {
-    return new Past(await readInputJournal(attemptDir))
+  static async of(paths: ChildPaths, attempt: number): Promise<Past> {
+    const { folder } = paths.attempt(attempt)
+    return new Past(await readInputJournal(folder), await AsItWas.of(paths.events, attempt))
   }
 
-  static readonly none = new Past([])
+  static readonly none = new Past([], undefined)
+
+  /** The child as it was when this line was heard for the first time; undefined when it never was. */
+  hearerOf(line: RawLine): Child | undefined {
+    return this.heardBy?.before(line.source, line.end)
+  }
 
   /** Call before the line is read. */
   before(line: RawLine, conversation: Conversation): void {

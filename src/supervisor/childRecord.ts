@@ -3,9 +3,9 @@
 import { currentAttempt, type Child } from '../core/child'
 import type { Fact } from '../core/events'
 import { activityOf, type EntryBody } from '../core/transcript'
-import { writeWhole } from '../record/atomicWrite'
+import { placeFolder, writeWhole } from '../record/atomicWrite'
 import type { ChildLog } from '../record/childLog'
-import { makeFolder, type ChildPaths } from '../record/paths'
+import type { ChildPaths } from '../record/paths'
 import type { NewEntry, TranscriptFile } from '../record/transcriptFile'
 import { DisposedError } from './jobs'
 import type { Tools } from './tools'
@@ -80,8 +80,18 @@ export class ChildRecord {
   /** Keeps a text too long for the log in a file of its own, before the fact that names it. */
   async keepWhole(name: string, text: string): Promise<void> {
     this.mustOwn()
-    makeFolder(this.paths.results)
+    await placeFolder(this.paths.results)
     await writeWhole(this.paths.wholeText(name), text)
+  }
+
+  /** Whether the transcript tells this turn of an attempt, or this steer. */
+  tells(attempt: number, body: EntryBody & { kind: 'turn' | 'steer' }): boolean {
+    return this.transcript.tells(attempt, body)
+  }
+
+  /** Rejects when the medium does not take it. */
+  async syncTranscript(): Promise<void> {
+    await this.transcript.sync()
   }
 
   async tell(level: 'info' | 'warning', text: string): Promise<void> {

@@ -34,15 +34,15 @@ import { LinkLostError, type KeeperLink } from '../process/keeperLink'
 import { LaunchError, type ExitRecord, type Launch } from '../process/launch'
 import type { RawLine } from '../process/lines'
 import { stderrTail } from '../process/stderrTail'
-import { createWhole } from '../record/atomicWrite'
+import { createWhole, placeFolder } from '../record/atomicWrite'
 import type { ChildLog } from '../record/childLog'
-import { makeFolder, type ChildPaths } from '../record/paths'
+import type { ChildPaths } from '../record/paths'
 import type { TranscriptFile } from '../record/transcriptFile'
 import { continuesSession, Past, prepareAttempt, rejoin, StartProblem, Talk, type Plan } from './attempt'
 import { answerInWords, exitInWords, limitInWords } from './attemptWords'
 import { ChildRecord } from './childRecord'
 import { findAttempt, type FoundAttempt } from './findAttempt'
-import { hearLines, keepLongSummary, recordHandedOver } from './hearing'
+import { hearLines, keepLongSummary, recordHandedOver, tellAgain } from './hearing'
 import { DisposedError, Jobs, stackOf } from './jobs'
 import { resultOf } from './results'
 import type { Tools } from './tools'
@@ -123,14 +123,18 @@ export class ChildRun {
 
   withdrawSteer(steerId: string, by: Actor): Promise<Refused | null> {
     return this.jobs.enqueue(async () => {
-      const steer = this.child.steers.find((s) => s.id === steerId)
-      const { talk } = this
-      const conversation = steer?.state === 'sent' ? talk?.conversation : undefined
-      const refused = decideWithdrawSteer(this.child, steerId, conversation?.withdrawSteer !== undefined)
+      const canTakeBack = this.talk?.conversation.withdrawSteer !== undefined
+      const refused = decideWithdrawSteer(this.child, steerId, canTakeBack)
       if (refused !== null) return refused
-      if (conversation?.withdrawSteer !== undefined)
-        await talk?.send(conversation.withdrawSteer(steerId), `withdraw-${steerId}`)
-      await this.record.append([{ type: 'steerWithdrawn', steerId, by }], true)
+      const steer = this.child.steers.find((s) => s.id === steerId)
+      if (steer?.state !== 'sent') {
+        await this.record.append([{ type: 'steerWithdrawn', steerId, by }], true)
+      } else if (steer.withdrawal === null) {
+        await this.record.append([{ type: 'withdrawalAsked', steerId, by }], true, [
+          { kind: 'notice', level: 'info', text: 'The agent was asked to give a steer back unread.' },
+        ])
+        this.jobs.later(() => this.askBack())
+      }
       return null
     })
   }
@@ -521,15 +525,17 @@ export class ChildRun {
     const paths = this.paths.attempt(attempt.n)
     const prompt = await readPrompt(paths.prompt)
     const conversation = await rejoin(this.child, attempt, prompt, this.tools)
-    const past = await Past.of(paths.folder)
+    const past = await Past.of(this.paths, attempt.n)
     await this.jobs.enqueue(async () => {
       await this.recordLaunched(attempt.n, link)
+      await tellAgain(this.record, attempt, prompt)
       await this.record.tell('info', 'Attached again to the running agent.')
       const talk = new Talk(attempt.n, conversation, link, paths, past)
       this.take(talk)
       // The former supervisor may have gone before it had said anything; what was said is not said again.
       await talk.open(prompt)
       await this.handOver()
+      await this.askBack()
       this.endIfAsked()
       if (attempt.closing) this.closeSoon(talk)
     })
@@ -538,11 +544,13 @@ export class ChildRun {
   /** Tells everything an attempt said before its end that was not told yet. */
   private async hearAll(attempt: Attempt, found: FoundAttempt & { kind: 'ended' | 'vanished' }): Promise<Conversation> {
     const conversation = await rejoin(this.child, attempt, '', this.tools)
-    const past = await Past.of(this.paths.attempt(attempt.n).folder)
+    const past = await Past.of(this.paths, attempt.n)
+    const prompt = await readPrompt(this.paths.attempt(attempt.n).prompt)
     const { ran } = found
     await this.jobs.surely(() =>
       this.jobs.enqueue(async () => {
         if (ran !== undefined) await this.recordLaunched(attempt.n, ran)
+        await tellAgain(this.record, attempt, prompt)
         await recordHandedOver(this.record, conversation, attempt.n, past, this.paths.attempt(attempt.n))
       }),
     )
@@ -609,6 +617,15 @@ export class ChildRun {
         { kind: 'receipt', steerId: next.id, state: 'sent' },
       ])
     }
+  }
+
+  /** Asks for every steer that somebody wants back, each once per attempt. */
+  private async askBack(): Promise<void> {
+    const { talk } = this
+    if (talk?.conversation.withdrawSteer === undefined) return
+    for (const { id, state, attempt, withdrawal } of this.child.steers)
+      if (state === 'sent' && attempt === talk.attempt && withdrawal !== null)
+        await talk.send(talk.conversation.withdrawSteer(id), `withdraw-${id}`)
   }
 
   /**
@@ -724,6 +741,7 @@ export class ChildRun {
   private async ended(facts: readonly Fact[], words?: string): Promise<void> {
     if (currentAttempt(this.child)?.ended !== null) return
     const before = this.child.steers
+    await this.syncTranscript()
     await this.record.append(facts, true)
     this.jobs.clearTimers()
     const fates = this.child.steers.filter((steer, i) => before[i]?.state !== steer.state)
@@ -743,6 +761,16 @@ export class ChildRun {
       this.jobs.detached(() => this.jobs.surely(() => this.verify()))
     } else {
       this.jobs.detached(() => this.jobs.surely(() => this.settle()))
+    }
+  }
+
+  /** An ended attempt's output is not heard again: from here on its words must outlast a power cut by themselves. */
+  private async syncTranscript(): Promise<void> {
+    try {
+      await this.record.syncTranscript()
+    } catch (error) {
+      const { id: childId } = this.child
+      this.tools.log('warning', 'the transcript may not outlast a power cut', { childId, error: String(error) })
     }
   }
 
@@ -801,10 +829,11 @@ export class ChildRun {
     if (isLive(child)) return
     await this.slot((slots) => slots.release(child.id))
     if (lacksResult(child)) {
+      await this.syncTranscript()
       const state = child.worktree === null || child.discarded ? undefined : await this.tools.worktreeState(child)
       const treeHash = child.worktree === null || child.discarded ? null : await this.tools.treeHash(child)
       const result = resultOf(child, this.paths, state === undefined || 'kind' in state ? null : state, treeHash)
-      makeFolder(this.paths.results)
+      await placeFolder(this.paths.results)
       await createWhole(this.paths.result(child.round), `${JSON.stringify(result)}\n`)
       await this.jobs.enqueue(() =>
         this.record.append(

@@ -1,10 +1,12 @@
 // An agent's lines become facts and entries, each exactly once: a new owner hears the past again through a fresh adapter
 // and tells only what lies beyond what was told before. What follows from what was heard is decided by the child's run.
 import type { Conversation } from '../agents/agent'
+import type { Attempt, Child } from '../core/child'
 import type { Fact } from '../core/events'
 import { hear, type Heard } from '../core/hear'
 import { plainLine } from '../core/plainText'
 import type { Outgoing } from '../core/signals'
+import type { EntryBody } from '../core/transcript'
 import type { RawLine } from '../process/lines'
 import type { AttemptPaths } from '../record/paths'
 import type { NewEntry } from '../record/transcriptFile'
@@ -38,9 +40,11 @@ export async function hearLines(
   for (const line of lines) {
     past.before(line, conversation)
     const cursor = { source: line.source, end: line.end }
-    const heard = hearLine(record, conversation, attempt, line)
     const factsAreNew = line.end > record.child.cursor[line.source]
-    if (line.end > told[line.source]) for (const body of heard.entries) entries.push({ at, attempt, body, cursor })
+    const entriesAreNew = line.end > told[line.source]
+    const hearer = entriesAreNew && !factsAreNew ? past.hearerOf(line) : undefined
+    const heard = hearLine(hearer ?? record.child, conversation, attempt, line)
+    if (entriesAreNew) for (const body of heard.entries) entries.push({ at, attempt, body, cursor })
     if (factsAreNew && heard.facts.length > 0) {
       const facts = await keepLongSummary(record, attempt, heard, line.end)
       await record.appendFacts(
@@ -71,15 +75,22 @@ export async function keepLongSummary(
   return facts.map((fact) => (fact.type === 'reported' ? { ...fact, wholeText } : fact))
 }
 
-function hearLine(record: ChildRecord, conversation: Conversation, attempt: number, line: RawLine): Heard {
+function hearLine(hearer: Child, conversation: Conversation, attempt: number, line: RawLine): Heard {
   switch (line.kind) {
     case 'line':
-      return hear(record.child, attempt, conversation.read(line.source, line.text), line.source)
+      return hear(hearer, attempt, conversation.read(line.source, line.text), line.source)
     case 'overLong':
       return notice(`A line of ${line.byteCount} bytes was skipped: ${plainLine(line.head, 80)}`)
     case 'gap':
       return notice(`${line.byteCount} bytes of its ${line.source} are missing from the record.`)
   }
+}
+
+/** What was said to this attempt and is on record, but did not get into the transcript before a crash. */
+export async function tellAgain(record: ChildRecord, { n, reason }: Attempt, prompt: string): Promise<void> {
+  const bodies: (EntryBody & { kind: 'turn' | 'steer' })[] = [{ kind: 'turn', reason, prompt }]
+  for (const { id, text, by } of record.child.steers) bodies.push({ kind: 'steer', steerId: id, text, by })
+  await record.write(bodies.filter((body) => !record.tells(n, body)))
 }
 
 /** Steers that the former supervisor handed over and did not live to record. */

@@ -21,12 +21,12 @@ import { LaunchError } from '../process/launch'
 import { nodeCandidates, probeNode } from '../process/probeNode'
 import { startDetached } from '../process/startDetached'
 import { startKeeper } from '../process/startKeeper'
-import { writeWhole } from '../record/atomicWrite'
+import { placeFolder, writeWhole } from '../record/atomicWrite'
 import { AuditLog } from '../record/audit'
 import { claim, lastBeat, readOwner, type Lease, type OwnerRecord } from '../record/lease'
 import { Slots } from '../record/slots'
 import { bePresent, isAnyonePresent } from '../record/presence'
-import { dataFolder, defaultStore, makeFolder, storePaths, type StorePaths } from '../record/paths'
+import { dataFolder, defaultStore, storePaths, type StorePaths } from '../record/paths'
 import { environmentFor, findAgents, recipeOf, type AgentInfo } from './agentsFound'
 import { childBehind } from './childBehind'
 import { commandNames, type CommandAnswer, type CommandName, type Commands, type Refusal } from './commands'
@@ -126,7 +126,7 @@ export interface Coxswain {
 /** Opens the store of the repository around `folder`, or says why that cannot be. */
 export async function openCoxswain(options: CoxswainOptions): Promise<Coxswain | GitProblem> {
   const data = dataFolder(options.environment)
-  makeFolder(data)
+  await placeFolder(data)
   const git = new Git({ environment: options.environment, store: join(data, 'git') })
   const repository = await inspectRepository(git, options.folder)
   if (repository.kind === 'problem') return repository
@@ -143,7 +143,7 @@ export async function openCoxswain(options: CoxswainOptions): Promise<Coxswain |
     paths.demoSessions,
     paths.sockets,
   ])
-    makeFolder(folder)
+    await placeFolder(folder)
   const view = await followStore(paths)
   return new OpenStore({ ...options, caller: callerOf(options, view) }, repository, paths, view)
 }
@@ -307,7 +307,12 @@ class OpenStore implements Coxswain {
   async handOver(): Promise<void> {
     const { lease } = this
     this.letGo()
-    lease?.release()
+    try {
+      // What was under way is on disk before anybody else may write there.
+      await this.closed()
+    } finally {
+      lease?.release()
+    }
     const refused = await this.startBackground()
     if (refused !== undefined) this.options.log('error', 'no background supervisor', refused.error)
   }

@@ -118,12 +118,14 @@ export class Supervisor {
       action: DoneAnswer['action'],
       id: string | undefined,
       wish: (run: ChildRun) => Promise<Refused | null>,
-      note: string,
+      note: string | ((child: Child | undefined) => string),
     ): Promise<DoneAnswer | Refusal> => {
       if (id === undefined) return { error: unknownChild }
       const refused = await this.with(caller, id, wish)
       if (refused === null && action !== 'flag') this.record({ who: whoOf(caller), what: action, child: id })
-      return refused === null ? { action, subagent_id: id, status: 'done', note } : { error: refused }
+      if (refused !== null) return { error: refused }
+      const words = typeof note === 'string' ? note : note(this.runs.get(id)?.child)
+      return { action, subagent_id: id, status: 'done', note: words }
     }
     const audited = <T extends CommandAnswer>(what: string, child: string, answer: T, more: object = {}): T => {
       if (!isRefusal(answer)) this.record({ who: whoOf(caller), what, child, ...more })
@@ -161,7 +163,10 @@ export class Supervisor {
           'withdraw',
           subagent_id ?? this.childWithSteer(steer_id),
           (run) => run.withdrawSteer(steer_id, by),
-          'The steer was withdrawn; the agent will not read it.',
+          (child) =>
+            child?.steers.find((steer) => steer.id === steer_id)?.state === 'withdrawn'
+              ? 'The steer was withdrawn; the agent will not read it.'
+              : 'The agent has it already and was asked to give it back. It counts as withdrawn once the agent says that it did not read it.',
         ),
       reorderSteers: ({ subagent_id, order }) =>
         done('reorder', subagent_id, (run) => run.reorderSteers(order, by), 'The waiting steers were reordered.'),

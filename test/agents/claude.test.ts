@@ -63,6 +63,7 @@ function receipts(): string[] {
       case 'steerSent':
       case 'steerTaken':
       case 'steerAnswered':
+      case 'steerGivenBack':
         return [`${signal.kind} ${signal.steerId.at(-1)}`]
       case 'toolEnded':
         return [`tool ended: ${signal.output}`]

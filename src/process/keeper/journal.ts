@@ -18,7 +18,16 @@ export class Journal {
       this.#torn ||= at > 0
       throw error
     } finally {
+      this.#close(fd)
+    }
+  }
+
+  /** What was written whole counts, whatever its close says. */
+  #close(fd: number): void {
+    try {
       closeSync(fd)
+    } catch {
+      return
     }
   }
 

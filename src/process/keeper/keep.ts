@@ -439,7 +439,17 @@ class Keeper {
     this.#record = record
     // A host hears the end first and waits for no disk; an acknowledgement is heard only once the file was tried.
     this.#hosts?.tell({ t: 'exit', record })
+    this.#syncOutput()
     if (!this.#tryRecord(record)) this.#hosts?.tell({ t: 'trouble', what: 'diskWrite', detail: 'exit.json' })
+  }
+
+  /** Before the record of the end: whoever finds that after a power cut finds all that was said as well. */
+  #syncOutput(): void {
+    try {
+      for (const store of Object.values(this.#stores)) store.sync()
+    } catch (error) {
+      this.#control.note({ at: Date.now(), note: 'output may not outlast a power cut', error: words(error) })
+    }
   }
 
   #tryRecord(record: ExitRecord): boolean {

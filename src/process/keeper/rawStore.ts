@@ -1,6 +1,6 @@
 // One output stream on disk, in numbered segments under a cap. It decides what goes when there is no more room: first
 // what a host has folded, then, if no host is following, the oldest bytes, with a record of the gap.
-import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { segmentName, type OutputSource } from '../attemptFiles'
 import type { Journal } from './journal'
@@ -84,6 +84,18 @@ export class RawStore {
       this.#drop(oldest, folded)
     }
     return true
+  }
+
+  /** Everything appended is on the medium when it returns. Throws the file system's error. */
+  sync(): void {
+    for (const path of [this.options.rawDir, ...this.#segments.map((segment) => segment.path)]) {
+      const fd = openSync(path, 'r')
+      try {
+        fsyncSync(fd)
+      } finally {
+        closeSync(fd)
+      }
+    }
   }
 
   close(): void {

@@ -231,6 +231,7 @@ export function steerStateWords(steer: Steer): string {
     case 'queued':
       return steer.carried ? t('will ride in the first turn') : t('on disk, not handed over yet')
     case 'sent':
+      if (steer.withdrawal !== null) return t('handed to the agent, and asked back; it has not said whether it read it')
       return t('handed to the agent; no proof yet that it was read')
     case 'delivered':
       return how === '' ? t('in the model’s input') : t('in the model’s input ({how})', { how })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { currentAttempt, type Child } from '../../../src/core/child'
 import type { Fact } from '../../../src/core/events'
+import type { TranscriptEntry } from '../../../src/core/transcript'
 import { ChildLog } from '../../../src/record/childLog'
 import { eventually, kill, script, Stage } from './stage'
 
@@ -282,6 +283,40 @@ describe('when the owner dies between an intent and its deed', () => {
     expect([child.phase, child.attempts.length, child.attempts[0]?.launchedAt === null]).toEqual(['SUCCESS', 1, false])
     expect(stage.said(id)).toEqual(['one', 'two'])
   })
+
+  it('what was recorded and not yet told is told after the crash in the words it would have had', async () => {
+    stage = Stage.make()
+    const id = await stage.detached(script({ say: 'one' }, stage.waits('go'), { say: 'two' }, stage.waits('end')))
+    await eventually(() => stage.said(id).includes('one'), 'the child works')
+    await stage.json('steer', id, 'Look here.')
+    stage.open('go')
+    await stage.until(id, 'confirmed', ({ steers }) => steers[0]?.state === 'confirmed')
+    await eventually(() => stage.said(id).includes('two'), 'it went on')
+    await killOwner()
+    const told = () => stage.transcript(id).flatMap((entry) => (entry.kind === 'notice' ? [] : [wordsOf(entry)]))
+    const before = told()
+    // As if the crash had come after the facts, and before a single word of it was told.
+    writeFileSync(stage.paths.child(id).transcript, '')
+    await stage.cli('stop', 'aaaaaaaaaa')
+    await eventually(() => told().length >= before.length - 1, 'it is told again')
+    // Only that a steer was handed over is not said by the agent, and is in the steer's own history.
+    expect(told().sort()).toEqual(before.filter((words) => words !== 'receipt sent').sort())
+    stage.open('end')
+    expect((await stage.settled(id)).phase).toBe('SUCCESS')
+  })
+
+  function wordsOf(entry: TranscriptEntry): string {
+    switch (entry.kind) {
+      case 'text':
+      case 'steer':
+      case 'noise':
+        return `${entry.kind} ${entry.text}`
+      case 'receipt':
+        return `receipt ${entry.state}`
+      default:
+        return entry.kind
+    }
+  }
 
   function cutAt(path: string, mark: string): number {
     const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean)

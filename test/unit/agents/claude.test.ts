@@ -60,6 +60,7 @@ describe('streams recorded from 2.1.332', () => {
         "toolStarted {"id":"toolu_key-a_1_0","name":"Bash","input":{"command":"until [ -e never ]; do sleep 0.1; done & echo $! $$ > '/trees/c-1/pids'; wait","description":"a command"}}",
         "reply {"frames":[{"to":"stdin","text":"{\\"type\\":\\"control_response\\",\\"response\\":{\\"subtype\\":\\"success\\",\\"request_id\\":\\"cd793778-9b3b-46f4-bdb6-682b4e34547a\\",\\"response\\":{\\"behavior\\":\\"allow\\",\\"updatedInput\\":{\\"command\\":\\"until [ -e never ]; do sleep 0.1; done & echo $! $$ > '/trees/c-1/pids'; wait\\",\\"description\\":\\"a command\\"}}}}\\n"}]}",
         "steerSent {"steerId":"5d8f5b4e-6a3c-4c57-9a8e-2f5e6f7a8b01"}",
+        "steerGivenBack {"steerId":"5d8f5b4e-6a3c-4c57-9a8e-2f5e6f7a8b01"}",
         "toolEnded {"id":"toolu_key-a_1_0","output":"The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed. Correction to the text above: this call was stopped while running, not refused before it ran. It may have run in part or in full, and its changes may have been written. No permission prompt was involved. Work it started elsewhere (a remote command, a background process) may still be running, so check before starting the same work again. The instruction to stop and wait still stands.","isError":true}",
         "usage {"mode":"delta","inputTokens":0,"outputTokens":20,"costUsd":0.0008}",
         "result {"ok":false,"reason":"It was interrupted."}",
@@ -412,6 +413,29 @@ describe('what is written to it', () => {
         ),
       ),
     ).toEqual([])
+  })
+
+  it('is given back unread when the CLI says so in its answer or its lifecycle, and not once it was read', () => {
+    const lines = (...objects: object[]) => objects.map((object) => JSON.stringify(object))
+    const answer = (cancelled: boolean) => ({
+      type: 'control_response',
+      response: { subtype: 'success', request_id: 'withdraw-st-2', response: { cancelled } },
+    })
+    const lifecycle = (state: string) => {
+      const [frame] = talk().steer!.write({ id: 'st-2', text: 'x', queuedAt: '' })
+      const { uuid } = JSON.parse(frame?.to === 'stdin' ? frame.text : '') as { uuid: string }
+      return { type: 'command_lifecycle', command_uuid: uuid, state }
+    }
+    const said = (...objects: object[]) => {
+      const conversation = talk()
+      return lines(...objects).flatMap((line) => conversation.read('stdout', line).map(({ kind }) => kind))
+    }
+    expect([
+      said(answer(true)),
+      said(answer(false)),
+      said(lifecycle('queued'), lifecycle('cancelled')),
+      said(lifecycle('queued'), lifecycle('started'), lifecycle('cancelled')),
+    ]).toEqual([['steerGivenBack'], [], ['steerSent', 'steerGivenBack'], ['steerSent', 'steerTaken']])
   })
 
   it('is never the same prompt uuid twice over attempts, and always the same for one', () => {

@@ -202,6 +202,11 @@ describe('steers that wait', () => {
     ])
   })
 
+  it('that rode in a first turn cannot be asked back: the agent knows no message of that name', () => {
+    const rode = child([a.worktree, a.queue, { ...a.first, carried: ['t'] }, a.launched])
+    expect(decideWithdrawSteer(rode, 't', true)?.message).toMatch(/already with the agent/)
+  })
+
   it('are edited within the same bounds as they were queued', () => {
     const queued = child([...running, a.queue])
     expect([decideEditSteer(queued, 't', ' ')?.code, decideEditSteer(queued, 't', 'x'.repeat(16_001))?.code]).toEqual([

@@ -254,6 +254,28 @@ describe('receipts', () => {
     expect(heard(sent, taken, refused).facts).toEqual([delivered])
   })
 
+  it('take a steer back only when somebody asked for it and the agent says that it dropped it unread', () => {
+    const givenBack: AgentSignal = { kind: 'steerGivenBack', steerId: 't' }
+    const asked = child(...running, a.queue, a.sent, a.askedBack)
+    expect(asked.steers[0]?.state).toBe('sent')
+    expect(heard(asked, givenBack)).toEqual({
+      facts: [{ type: 'steerWithdrawn', steerId: 't', by: { kind: 'person' } }],
+      entries: [receipt('withdrawn', 'agent said')],
+    })
+    expect(after(asked, givenBack).steers[0]?.state).toBe('withdrawn')
+    // Read before it could be given back: the receipt stands, whatever is said later.
+    expect(after(asked, taken, givenBack).steers[0]?.state).toBe('delivered')
+    const none = { facts: [], entries: [] }
+    for (const state of [child(...running, a.queue, a.sent), child(...running, a.queue), child(...running)])
+      expect(heard(state, givenBack)).toEqual(none)
+  })
+
+  it('leave a steer that was asked back and not answered for to the end of its attempt, and it rides no further', () => {
+    const asked = [...running, a.queue, a.sent, a.askedBack]
+    for (const end of [a.exit0, a.killed, a.vanished]) expect(child(...asked, end).steers[0]?.state).toBe('withdrawn')
+    expect(child(...asked, a.delivered, a.exit0).steers[0]?.state).toBe('delivered')
+  })
+
   it('move nothing for a steer that was never queued, not handed over, withdrawn, or of another attempt', () => {
     const b = alphabet(2)
     const states = {

@@ -14,6 +14,7 @@ const steer = (text: string): Steer => ({
   evidence: null,
   attempt: null,
   carried: false,
+  withdrawal: null,
   reason: null,
   history: [],
 })

@@ -130,6 +130,7 @@ describe('reduce', () => {
       'sent',
       'delivered',
       'confirmed',
+      'askedBack',
       'withdrawn',
       'verifiedOk',
       'verifiedRetry',

@@ -100,6 +100,7 @@ export function alphabet(n: number) {
     sent: { type: 'steerSent', steerId: 't', attempt: n },
     delivered: { type: 'steerDelivered', steerId: 't', attempt: n, evidence: { kind: 'agent said' } },
     confirmed: { type: 'steerConfirmed', steerId: 't', attempt: n, evidence: { kind: 'observed' } },
+    askedBack: { type: 'withdrawalAsked', steerId: 't', by: person },
     withdrawn: { type: 'steerWithdrawn', steerId: 't', by: person },
     asked: { type: 'asked', attempt: n, requestId: 'q', ask: { kind: 'question', question: 'which?' } },
     answered: { type: 'answered', requestId: 'q', answer: { kind: 'text', text: 'that' }, by: person },

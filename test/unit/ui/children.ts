@@ -58,6 +58,7 @@ export const steer = (over: Partial<Steer> & { state?: SteerState } = {}): Steer
   evidence: null,
   attempt: null,
   carried: false,
+  withdrawal: null,
   reason: null,
   history: [{ state: over.state ?? 'queued', at: at(10), evidence: null }],
   ...over,
