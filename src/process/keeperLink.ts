@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 import { readFile } from 'node:fs/promises'
 import { attemptFiles } from './attemptFiles'
+import { signalProcess } from './identity'
 import { parseExitRecord, type EndCause, type ExitRecord, type ProcessIdentity, type SoftEnd } from './launch'
 import { RawReader, type LineTaker, type ReadOptions } from './rawReader'
 import { deadline } from './limitClock'
@@ -226,6 +227,14 @@ export class KeeperLink {
     const answer = await this.#ask({ t: 'requestEnd', cause, ...(soft === undefined ? {} : { soft }) })
     if (answer === undefined && this.#exit === undefined)
       throw new LinkLostError(this.#loss ?? (this.socket.destroyed ? 'keeperLost' : 'keeperSilent'))
+  }
+
+  /**
+   * Ends a keeper that does not answer, so that its agent can be ended without it. It may have been about to write its
+   * last words; whoever follows hears of a lost keeper.
+   */
+  endKeeper(): void {
+    signalProcess(this.keeper, 'SIGKILL')
   }
 
   /** The wall-time limit stands still, for example while the agent waits for a person's answer. */

@@ -3,7 +3,7 @@
 import { execa } from 'execa'
 import { readlinkSync } from 'node:fs'
 import { markerName } from './sweep'
-import { AgentTree, endTree } from './stopLadder'
+import { AgentTree, endTree, type TreeEnd } from './stopLadder'
 import { randomBytes } from 'node:crypto'
 import { identityOf } from './identity'
 
@@ -38,6 +38,24 @@ export type CommandOutcome =
 const tailBytes = 64 * 1024
 const drainMs = 1_000
 
+const markersOf = (behalf: string): string => `check.${behalf}.`
+
+/** A new marker for a command that is run on somebody's behalf; `behalf` has no dots. */
+export const commandMarker = (behalf: string): string => `${markersOf(behalf)}${randomBytes(16).toString('hex')}`
+
+/** Ends every command that was run on this behalf and still runs, whoever started it. One look around when there is none. */
+export async function endLeftCommands(behalf: string): Promise<TreeEnd> {
+  const tree = new AgentTree({ leader: undefined, marker: markersOf(behalf), pipes: [] }, () => false)
+  return await endTree(tree, { ...ladder, leaderPid: undefined, graceMs: 1_000 })
+}
+
+const ladder = {
+  sweepMs: 2_000,
+  leftovers: true,
+  onStep: () => undefined,
+  pause: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
+}
+
 const afterDrain = (): Promise<undefined> => new Promise((resolve) => setTimeout(() => resolve(undefined), drainMs))
 
 /**
@@ -59,7 +77,7 @@ function pipesOf(pid: number): string[] {
 export async function runCommand(request: CommandRequest): Promise<CommandOutcome> {
   if (request.signal?.aborted === true) throw new Error('The command was called off.')
   const [file = '', ...args] = request.argv
-  const marker = request.marker ?? `check.${randomBytes(16).toString('hex')}`
+  const marker = request.marker ?? commandMarker('')
   const subprocess = execa(file, args, {
     cwd: request.cwd,
     env: { ...request.environment, [markerName]: marker },
@@ -107,14 +125,8 @@ export async function runCommand(request: CommandRequest): Promise<CommandOutcom
       return { kind: 'not started', reason: result.shortMessage ?? 'it could not be started' }
     }
     const tree = new AgentTree({ leader, marker, pipes }, () => first === undefined)
-    const { ended } = await endTree(tree, {
-      leaderPid: undefined,
-      graceMs: why === undefined ? 200 : (request.graceMs ?? 1_000),
-      sweepMs: 2_000,
-      leftovers: true,
-      onStep: () => undefined,
-      pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
-    })
+    const graceMs = why === undefined ? 200 : (request.graceMs ?? 1_000)
+    const { ended } = await endTree(tree, { ...ladder, leaderPid: undefined, graceMs })
     const last = first ?? (await Promise.race([exited, afterDrain()]))
     const drained = new Promise<void>((resolve) => subprocess.all.once('close', () => resolve()))
     if (!subprocess.all.destroyed && !subprocess.all.readableEnded) await Promise.race([drained, afterDrain()])

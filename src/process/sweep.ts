@@ -75,10 +75,13 @@ function belongsTo(pid: number, uid: number): boolean {
   }
 }
 
-/** True when the process's environment holds exactly COXSWAIN_MARKER=marker. False when it may not be read. */
+/**
+ * True when the process's environment holds exactly COXSWAIN_MARKER=marker; a marker that ends in a dot stands for every
+ * marker that begins so. False when the environment may not be read.
+ */
 export function carriesMarker(pid: number, marker: string): boolean {
   if (!linux || marker === '') return false
-  const wanted = Buffer.from(`${markerName}=${marker}\0`)
+  const wanted = Buffer.from(`${markerName}=${marker}${marker.endsWith('.') ? '' : '\0'}`)
   let filled = 0
   try {
     const fd = openSync(`/proc/${pid}/environ`, 'r')

@@ -163,6 +163,20 @@ export class ChildLog {
     }
   }
 
+  /** A child's first facts, and the fence before them, in one write; on the medium when it resolves. */
+  static async begin(path: string, epoch: number, now: () => Date, facts: readonly Fact[]): Promise<ChildLog> {
+    const file = await AppendFile.open(path)
+    try {
+      if (file.size > 0) throw new Error(`${path} exists already.`)
+      const log = new ChildLog(file, epoch, undefined, { unreadable: 0, unknownKinds: 0, stale: 0 }, now)
+      await log.write(facts, true, [JSON.stringify({ v: 1, fence: epoch, at: now().toISOString() })])
+      return log
+    } catch (error) {
+      await file.close()
+      throw error
+    }
+  }
+
   get child(): Child | undefined {
     return this.current
   }
@@ -172,6 +186,10 @@ export class ChildLog {
    * and changes nothing, when they could not be written. Callers append one after the other.
    */
   async append(facts: readonly Fact[], sync: boolean): Promise<readonly ChildEvent[]> {
+    return await this.write(facts, sync, [])
+  }
+
+  private async write(facts: readonly Fact[], sync: boolean, before: readonly string[]): Promise<ChildEvent[]> {
     const at = this.now().toISOString()
     let child = this.current
     const events: ChildEvent[] = []
@@ -182,10 +200,7 @@ export class ChildLog {
       child = reduce(child, event)
       events.push(event)
     }
-    await this.file.append(
-      events.map((event) => JSON.stringify(event)),
-      sync,
-    )
+    await this.file.append([...before, ...events.map((event) => JSON.stringify(event))], sync)
     this.current = child
     return events
   }

@@ -270,13 +270,16 @@ export class Talk {
     return this.through && this.reports === report
   }
 
-  /** The agent's own soft way, then the keeper's ladder. Pending questions are answered "cancelled". */
-  async end(cause: EndCause, reason: string, child: Child): Promise<void> {
+  /**
+   * The agent's own soft way, then the keeper's ladder. Pending questions are answered "cancelled". False: the keeper does
+   * not answer, and nothing was asked for.
+   */
+  async end(cause: EndCause, reason: string, child: Child): Promise<boolean> {
     const { conversation } = this
     try {
       await this.link.requestEnd({ kind: cause, reason }, softEndOf(conversation))
     } catch (error) {
-      if (error instanceof LinkLostError) return
+      if (error instanceof LinkLostError) return error.loss !== 'keeperSilent'
       throw error
     }
     // In this order: an agent that hears first that nobody answers would decide by itself and go on.
@@ -284,6 +287,7 @@ export class Talk {
     if (conversation.answer !== undefined)
       for (const request of openRequests(child))
         await this.send(conversation.answer(request.id, { kind: 'cancelled' }), `answer-${request.id}`)
+    return true
   }
 }
 

@@ -477,7 +477,8 @@ export class ChildRun {
     await this.reattach(attempt)
   }
 
-  private async reattach(attempt: Attempt): Promise<void> {
+  /** `silences`: how often its keeper did not answer so far. */
+  private async reattach(attempt: Attempt, silences = 0): Promise<void> {
     const found = await findAttempt(this.child, attempt, this.tools)
     switch (found.kind) {
       case 'live':
@@ -510,8 +511,13 @@ export class ChildRun {
         )
         return
       case 'silent':
-        await this.jobs.enqueue(() => this.record.tell('warning', 'Its keeper runs but does not answer; trying again.'))
-        this.jobs.afterMs(silentRetryMs, () => this.reattach(attempt))
+        if (silences > 0 && currentAttempt(this.child)?.endRequest) {
+          await this.jobs.enqueue(() => this.record.tell('warning', keeperEnded))
+          found.endKeeper()
+        } else if (silences === 0) {
+          await this.jobs.enqueue(() => this.record.tell('warning', 'Its keeper runs but does not answer; trying again.'))
+        }
+        this.jobs.afterMs(silentRetryMs, () => this.reattach(attempt, silences + 1))
         return
       case 'foreign':
         await this.jobs.enqueue(() =>
@@ -684,7 +690,10 @@ export class ChildRun {
   }
 
   private async endAttempt(cause: EndCause, reason: string): Promise<void> {
-    await this.talk?.end(cause, reason, this.child)
+    const { talk } = this
+    if (talk === undefined || (await talk.end(cause, reason, this.child))) return
+    await this.record.tell('warning', keeperEnded)
+    talk.link.endKeeper()
   }
 
   private async onExit(talk: Talk, exit: ExitRecord): Promise<void> {
@@ -878,6 +887,9 @@ export class ChildRun {
     await this.record.close()
   }
 }
+
+const keeperEnded =
+  'Its keeper does not answer. The keeper was killed, so that what it kept can be ended without it.'
 
 const newSessionId = (): string => randomUUID()
 

@@ -4,6 +4,7 @@ import type { Attempt, Child } from '../core/child'
 import type { ProcessIdentity } from '../core/events'
 import { attachKeeper, readAgent, readKeeper, readLaunch } from '../process/attachKeeper'
 import { endOrphan } from '../process/endOrphan'
+import { signalProcess } from '../process/identity'
 import type { KeeperLink } from '../process/keeperLink'
 import type { ExitRecord } from '../process/launch'
 import type { LineTaker } from '../process/rawReader'
@@ -33,8 +34,8 @@ export type FoundAttempt =
       readonly endRest: () => Promise<string>
     }
   | { readonly kind: 'neverStarted' }
-  /** Ask again later. */
-  | { readonly kind: 'silent' }
+  /** Ask again later, or end the keeper: then the next look finds it lost, and what it kept can be ended without it. */
+  | { readonly kind: 'silent'; readonly endKeeper: () => void }
   | { readonly kind: 'foreign'; readonly words: string }
 
 export async function findAttempt(child: Child, attempt: Attempt, tools: Tools): Promise<FoundAttempt> {
@@ -61,7 +62,7 @@ export async function findAttempt(child: Child, attempt: Attempt, tools: Tools):
     case 'neverStarted':
       return { kind: 'neverStarted' }
     case 'silent':
-      return { kind: 'silent' }
+      return { kind: 'silent', endKeeper: () => void signalProcess(found.keeper, 'SIGKILL') }
     case 'refused':
       return { kind: 'foreign', words: found.detail }
   }

@@ -11,6 +11,7 @@ import type { Recipe } from '../core/events'
 import { apply } from '../git/apply'
 import { discard } from '../git/discard'
 import { Git } from '../git/git'
+import { Glance } from '../git/glance'
 import { inspectRepository, type Problem as GitProblem, type Repository } from '../git/repository'
 import { fileAtBase, status } from '../git/review'
 import { treeHash } from '../git/treeHash'
@@ -19,6 +20,7 @@ import { endMarked } from '../process/endMarked'
 import { identityOf, isRunning } from '../process/identity'
 import { LaunchError } from '../process/launch'
 import { nodeCandidates, probeNode } from '../process/probeNode'
+import { endLeftCommands } from '../process/runCommand'
 import { startDetached } from '../process/startDetached'
 import { startKeeper } from '../process/startKeeper'
 import { placeFolder, writeWhole } from '../record/atomicWrite'
@@ -39,7 +41,7 @@ import { chooseSetup, readSetups, runSetup, setupToRun, type Setups } from './se
 import type { Caller } from '../core/ownership'
 import { Supervisor } from './supervisor'
 import type { Problem, Tools } from './tools'
-import { knownWorktree, promptPart, sha256, verifyChild } from './verifyChild'
+import { checksOf, knownWorktree, promptPart, sha256, verifyChild } from './verifyChild'
 import type { StoreView } from './view'
 
 const beatMs = 2_000
@@ -172,6 +174,7 @@ class OpenStore implements Coxswain {
   readonly commands: Commands
   readonly caller: Caller
   readonly git: Git
+  private readonly glance: Glance
   private supervisor: Supervisor | undefined
   private lease: Lease | undefined
   private server: OwnerServer | undefined
@@ -188,6 +191,7 @@ class OpenStore implements Coxswain {
     readonly view: FollowedStore,
   ) {
     this.git = new Git({ environment: options.environment, store: paths.git })
+    this.glance = new Glance(this.git, repository)
     this.caller = options.caller
     const me = options.role === 'window' ? identityOf(process.pid) : undefined
     if (me !== undefined) this.presence = bePresent(paths.present, me)
@@ -381,6 +385,10 @@ class OpenStore implements Coxswain {
     this.lease = claimed
     this.supervisor = supervisor
     this.server = server
+    // Told to nobody: the first dispatch finds out by itself, a little later, if this look fails.
+    void this.glance.look().catch(() => undefined)
+    // A former owner that was killed while it ran checks cannot end them any more; they are run again.
+    await endLeftCommands(checksOf(this.paths))
     await this.view.refresh()
     const unsettled = this.view.list().filter(({ child }) => isLive(child) || lacksResult(child))
     await supervisor.adopt(unsettled.map(({ child }) => child.id))
@@ -406,7 +414,7 @@ class OpenStore implements Coxswain {
         return await recipeOf(request, agentId, { agents, bundled, environment: this.options.environment, autonomy })
       },
       repositoryProblem: async (bases) => {
-        const now = await inspectRepository(this.git, this.options.folder)
+        const now = await this.glance.look()
         if (now.kind === 'problem') return now.message
         const setup = setupToRun(await this.setups())
         if (setup !== null && 'kind' in setup) return setup.message
@@ -500,7 +508,7 @@ class OpenStore implements Coxswain {
       },
       addWorktree: async (child) => {
         const { worktreeRoot } = options.settings()
-        const now = await inspectRepository(git, options.folder)
+        const now = await this.glance.look()
         if (now.kind === 'problem') return now
         const made = await addWorktree(git, {
           repository: now,

@@ -469,8 +469,7 @@ export class Supervisor {
       task: draft.task,
       liveTranscript,
     }
-    const log = await ChildLog.open(paths.events, tools.epoch, tools.now)
-    await log.append([accepted], true)
+    const log = await ChildLog.begin(paths.events, tools.epoch, tools.now, [accepted])
     const run = await this.runOf(log, childId, liveTranscript, true)
     this.runs.set(childId, run)
     this.bell.ring(childId)

@@ -9,7 +9,7 @@ import { worktreeFacts } from '../git/facts'
 import type { Git } from '../git/git'
 import type { KnownWorktree } from '../git/view'
 import { baseEnvironmentNames, pickEnvironment } from '../process/environment'
-import { runCommand } from '../process/runCommand'
+import { commandMarker, runCommand } from '../process/runCommand'
 import type { StorePaths } from '../record/paths'
 import { verify } from '../verification/verify'
 import type { World } from '../verification/world'
@@ -72,7 +72,10 @@ export async function verifyChild(
   return { verdict: judgement.verdict, retryMessage: judgement.nextTurn }
 }
 
-function worldOf({ git, environment }: VerifyParts, known: KnownWorktree): World {
+/** The name under which a store's owner runs the commands of contracts. */
+export const checksOf = (paths: StorePaths): string => sha256(paths.root).slice(0, 16)
+
+function worldOf({ git, environment, paths }: VerifyParts, known: KnownWorktree): World {
   return {
     run: ({ argv, cwd, timeoutMs, outputCapBytes, signal }) =>
       runCommand({
@@ -81,6 +84,7 @@ function worldOf({ git, environment }: VerifyParts, known: KnownWorktree): World
         timeoutMs,
         outputCapBytes,
         environment: pickEnvironment(environment, baseEnvironmentNames),
+        marker: commandMarker(checksOf(paths)),
         ...(signal === undefined ? {} : { signal }),
       }),
     ...worktreeFacts(git, known),
