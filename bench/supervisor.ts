@@ -72,7 +72,11 @@ async function dispatch({ coxswain }: Bench, agent: string): Promise<string> {
 }
 
 /** Resolves when the fold of a child fits, looked at each time it changes. */
-async function until({ coxswain }: Bench, id: string, fits: (view: NonNullable<ReturnType<typeof coxswain.view.get>>) => boolean): Promise<void> {
+async function until(
+  { coxswain }: Bench,
+  id: string,
+  fits: (view: NonNullable<ReturnType<typeof coxswain.view.get>>) => boolean,
+): Promise<void> {
   const is = (): boolean => {
     const view = coxswain.view.get(id)
     return view !== undefined && fits(view)
@@ -194,7 +198,7 @@ async function stops(): Promise<void> {
       await settled(bench, id)
     }
     const ratio = quantile(ours, 0.5) / quantile(bare, 0.5)
-    say('stop → CANCELLED, median of 20', { 'ms': quantile(ours, 0.5), 'bare ms': quantile(bare, 0.5), ratio })
+    say('stop → CANCELLED, median of 20', { ms: quantile(ours, 0.5), 'bare ms': quantile(bare, 0.5), ratio })
   } finally {
     await bench.stage.clear()
   }
@@ -297,7 +301,7 @@ async function firstOutput(files: number): Promise<void> {
     }
     const [whole, keeper, plain] = [quantile(ours, 0.5), quantile(keepers, 0.5), quantile(bare, 0.5)]
     say(`first output, ${files} files`, {
-      'ms': whole,
+      ms: whole,
       'keeper-s start ms': keeper,
       'bare ms': plain,
       'ratio without it': (whole - keeper) / plain,
@@ -307,7 +311,14 @@ async function firstOutput(files: number): Promise<void> {
   }
 }
 
-const parts = { wishes, stops, list, perEvent, firstOutput: () => firstOutput(10), firstOutput5000: () => firstOutput(5_000) }
+const parts = {
+  wishes,
+  stops,
+  list,
+  perEvent,
+  firstOutput: () => firstOutput(10),
+  firstOutput5000: () => firstOutput(5_000),
+}
 
 async function main(): Promise<void> {
   const wanted = process.argv.slice(2)

@@ -41,7 +41,7 @@ import type { TranscriptFile } from '../record/transcriptFile'
 import { continuesSession, Past, prepareAttempt, rejoin, StartProblem, Talk, type Plan } from './attempt'
 import { answerInWords, exitInWords, limitInWords } from './attemptWords'
 import { ChildRecord } from './childRecord'
-import { findAttempt, type FoundAttempt } from './findAttempt'
+import { dismissKeeper, findAttempt, type FoundAttempt } from './findAttempt'
 import { hearLines, keepLongSummary, recordHandedOver, tellAgain } from './hearing'
 import { DisposedError, Jobs, stackOf } from './jobs'
 import { resultOf } from './results'
@@ -468,6 +468,7 @@ export class ChildRun {
       return
     }
     if (attempt.ended !== null) {
+      this.jobs.detached(() => dismissKeeper(this.child, attempt, this.tools))
       if (this.child.verifying) this.jobs.detached(() => this.jobs.surely(() => this.verify()))
       else if (this.child.retrying)
         await this.jobs.enqueue(() => this.parkRetry('Coxswain ended before it was asked again'))
@@ -515,7 +516,9 @@ export class ChildRun {
           await this.jobs.enqueue(() => this.record.tell('warning', keeperEnded))
           found.endKeeper()
         } else if (silences === 0) {
-          await this.jobs.enqueue(() => this.record.tell('warning', 'Its keeper runs but does not answer; trying again.'))
+          await this.jobs.enqueue(() =>
+            this.record.tell('warning', 'Its keeper runs but does not answer; trying again.'),
+          )
         }
         this.jobs.afterMs(silentRetryMs, () => this.reattach(attempt, silences + 1))
         return
@@ -888,8 +891,7 @@ export class ChildRun {
   }
 }
 
-const keeperEnded =
-  'Its keeper does not answer. The keeper was killed, so that what it kept can be ended without it.'
+const keeperEnded = 'Its keeper does not answer. The keeper was killed, so that what it kept can be ended without it.'
 
 const newSessionId = (): string => randomUUID()
 

@@ -68,6 +68,16 @@ export async function findAttempt(child: Child, attempt: Attempt, tools: Tools):
   }
 }
 
+/** Lets the keeper of an attempt whose end is on record go: a former owner may not have lived to tell it. */
+export async function dismissKeeper(child: Child, attempt: Attempt, tools: Tools): Promise<void> {
+  const { folder } = tools.paths.child(child.id).attempt(attempt.n)
+  const found = await attachKeeper({ attemptDir: folder, epoch: tools.epoch })
+  if (found.kind === 'ended') await found.acknowledgeExit()
+  if (found.kind !== 'live') return
+  await found.link.acknowledgeExit()
+  found.link.detach()
+}
+
 async function identities(folder: string): Promise<Identities | undefined> {
   const [keeper, agent] = await Promise.all([readKeeper(folder), readAgent(folder)])
   return keeper === undefined || agent === undefined ? undefined : { keeper, agent }

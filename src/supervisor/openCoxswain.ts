@@ -370,6 +370,8 @@ class OpenStore implements Coxswain {
     let supervisor: Supervisor
     let server: OwnerServer
     try {
+      // A former owner that was killed while it ran checks cannot end them any more. They will be run again.
+      await endLeftCommands(checksOf(this.paths))
       supervisor = await this.makeSupervisor(claimed)
       server = await serveCommands(socketPath, token, (caller, agents) => supervisor.commandsFor(caller, agents))
     } catch (error) {
@@ -387,8 +389,6 @@ class OpenStore implements Coxswain {
     this.server = server
     // Told to nobody: the first dispatch finds out by itself, a little later, if this look fails.
     void this.glance.look().catch(() => undefined)
-    // A former owner that was killed while it ran checks cannot end them any more; they are run again.
-    await endLeftCommands(checksOf(this.paths))
     await this.view.refresh()
     const unsettled = this.view.list().filter(({ child }) => isLive(child) || lacksResult(child))
     await supervisor.adopt(unsettled.map(({ child }) => child.id))
