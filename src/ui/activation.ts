@@ -1,11 +1,13 @@
 // Builds the window's part of Coxswain from its pieces and registers it; decides nothing. Activation does no disk and no
 // process work: the supervisor is opened when something first needs it, or right after if its children are still about.
 import * as vscode from 'vscode'
+import type { CoxswainApi } from '../../api/coxswain'
 import { Acts } from './acts'
 import { Attention } from './attention'
 import { registerCommands } from './commands'
 import { PANEL_TYPE, TranscriptPanels } from './panel/panels'
 import { TEXT_SCHEME, WholeTexts } from './panel/wholeText'
+import { lifecycleApi, offerToChat } from './parents'
 import { milestones, reached } from './present/milestones'
 import { useTranslator } from './present/l10n'
 import { FileMarks } from './review/fileMarks'
@@ -14,11 +16,14 @@ import { StatusItem } from './statusBar'
 import { Supervision, type Opener } from './supervision'
 import { ChildrenTree, UnreadMarks } from './tree/childrenTree'
 
-/** @param opener makes what opens the supervisor of a folder */
+/**
+ * @param opener makes what opens the supervisor of a folder
+ * @returns what other extensions get
+ */
 export function activateUi(
   context: vscode.ExtensionContext,
   opener: (log: vscode.LogOutputChannel) => Opener,
-): Supervision {
+): CoxswainApi {
   const started = performance.now()
   useTranslator((message, args) => vscode.l10n.t(message, args ?? {}))
   const log = vscode.window.createOutputChannel('Coxswain', { log: true })
@@ -56,6 +61,7 @@ export function activateUi(
     tree,
     new StatusItem(supervision),
     new Attention(supervision, (childId) => panels.isVisible(childId), log),
+    offerToChat(context, supervision),
     registerCommands({ supervision, acts, tree, panels, memory: context.workspaceState, log }),
     vscode.window.registerWebviewPanelSerializer(PANEL_TYPE, panels),
     vscode.window.registerFileDecorationProvider(new UnreadMarks()),
@@ -86,5 +92,5 @@ export function activateUi(
   void vscode.commands.executeCommand('setContext', 'coxswain.ready', true)
   log.info('activated', { ms: Math.round(performance.now() - started) })
   supervision.openIfUsed().catch((error: unknown) => log.error('re-attaching failed', String(error)))
-  return supervision
+  return lifecycleApi(supervision)
 }

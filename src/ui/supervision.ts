@@ -2,6 +2,7 @@
 // ui/ asks here for the view and the commands; nothing else opens or keeps one.
 import * as vscode from 'vscode'
 import type { AuditCheck } from '../record/audit'
+import type { ParentsDoor } from '../parent/door'
 import type { AgentInfo } from '../supervisor/agentsFound'
 import type { Commands } from '../supervisor/commands'
 import type { Need } from '../supervisor/needsYou'
@@ -23,6 +24,8 @@ export interface Coxswain {
   tellOnce(childId: string, event: string): Promise<boolean>
   /** Runs the person's own program; null, or why it could not be run. */
   runNeedsYouCommand(argv: readonly string[], need: Need): Promise<string | null>
+  /** For whoever speaks for a parent other than the person. */
+  parents(): Promise<ParentsDoor>
   /** Returns at once; children go on under their keepers. */
   dispose(): void
 }

@@ -9,6 +9,7 @@ const content = [
   '[Content_Types].xml',
   'extension.vsixmanifest',
   'extension/LICENSE.txt',
+  'extension/api/coxswain.d.ts',
   'extension/changelog.md',
   'extension/dist/cli.js',
   'extension/dist/contentWorker.js',

@@ -1,6 +1,6 @@
 // Runs the in-host suites in a real VS Code: a server with the test driver, a page that names the extension under
 // development and its suites, and the results read back from disk.
-import { existsSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { format } from 'node:util'
 import { makeProfile, startServer } from '../../scripts/vscode/server.mjs'
@@ -29,6 +29,14 @@ export async function runInHost(vscode: VSCode): Promise<HostRun> {
   const results = path.join(home.folder, 'results.json')
   const workspace = makeRepository(path.join(home.folder, 'workspace'))
   makeProfile(home.profile)
+  // Another extension, which uses ours.
+  cpSync(
+    path.join(root, 'test/fixtures/sample-extension'),
+    path.join(home.profile, 'ext/coxswain-tests.sample-0.0.1'),
+    {
+      recursive: true,
+    },
+  )
   const server = await startServer(vscode, {
     profile: home.profile,
     testDriver: true,

@@ -3,6 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import type { Child } from '../../../src/core/child'
+import { toolDescription, toolName } from '../../../src/parent/delegateTask'
+import { inputJsonSchema } from '../../../src/parent/wish'
 import { facets } from '../../../src/ui/present/actions'
 import { milestones, reached } from '../../../src/ui/present/milestones'
 import { attempt, child, ended, question, steer, verdict } from './children'
@@ -152,4 +154,12 @@ test('each state without children has its welcome with one button, and none show
     expect(when).toMatch(/^coxswain\.ready && coxswain\.state == '\w+'$/)
     expect((words[contents.slice(1, -1)] ?? '').match(/\]\(command:/g)).toHaveLength(1)
   }
+})
+
+test('the chat-s tool is the one every parent gets, word for word', () => {
+  const [tool, ...more] = contributes.languageModelTools
+  expect(more).toEqual([])
+  expect([tool.name, tool.modelDescription, tool.inputSchema]).toEqual([toolName, toolDescription, inputJsonSchema()])
+  expect(tool.when).toBe("config.coxswain.chatAccess == 'tool'")
+  expect(contributes.mcpServerDefinitionProviders.map(({ id }: { id: string }) => id)).toEqual(['coxswain.parents'])
 })

@@ -1,0 +1,171 @@
+// Everything in a window that lets somebody other than its person dispatch: the chat's tool, the MCP server offered to the
+// editor instead of it, and the API of other extensions. Registered at activation, loaded when first used.
+import { randomBytes } from 'node:crypto'
+import * as path from 'node:path'
+import * as vscode from 'vscode'
+import type { CoxswainApi, CoxswainSession } from '../../api/coxswain'
+import type { DelegateTask } from '../parent/delegateTask'
+import type { ParentsDoor } from '../parent/door'
+import type { Refusal } from '../supervisor/commands'
+import { t } from './present/l10n'
+import type { Supervision } from './supervision'
+
+/** As the manifest names them. */
+const chatToolName = 'delegate_task'
+const mcpProviderId = 'coxswain.parents'
+const CHAT_SESSION = 'coxswain.chatSession'
+
+/** The store as parents use it, or why there is none: no trust, no folder, no repository. */
+async function door(supervision: Supervision): Promise<ParentsDoor | Refusal> {
+  const opened = await supervision.open()
+  if (opened.kind === 'open') return await opened.coxswain.parents()
+  const code = opened.why === 'untrusted' ? 'untrusted' : opened.why === 'failed' ? 'unavailable' : 'repository'
+  return { error: { code, message: opened.message } }
+}
+
+/** What `activate()` returns. */
+export function lifecycleApi(supervision: Supervision): CoxswainApi {
+  const session = (extensionId: string, key: string): CoxswainSession => {
+    const loaded = import('../parent/lifecycle').then(({ lifecycleSession }) =>
+      lifecycleSession(() => door(supervision), extensionId, key),
+    )
+    return {
+      launch: async (request) => (await loaded).launch(request),
+      status: async (handle) => (await loaded).status(handle),
+      wait: async (handle, timeoutMs) => (await loaded).wait(handle, timeoutMs),
+      cancel: async (handle, reason) => (await loaded).cancel(handle, reason),
+      result: async (handle, round) => (await loaded).result(handle, round),
+      steer: async (handle, message) => (await loaded).steer(handle, message),
+      resume: async (handle, message) => (await loaded).resume(handle, message),
+      reconnect: async (handle) => (await loaded).reconnect(handle),
+      onDidChange: (listener) => {
+        const following = loaded.then((real) => real.onDidChange(listener))
+        return { dispose: () => void following.then((real) => real.dispose()) }
+      },
+    }
+  }
+  return Object.freeze({ contractVersion: 1, session })
+}
+
+/** The chat's tool or the MCP server, as the setting says: never both, or one chat would be two parents. */
+export function offerToChat(context: vscode.ExtensionContext, supervision: Supervision): vscode.Disposable {
+  const changed = new vscode.EventEmitter<void>()
+  let tool: vscode.Disposable | null = null
+  const offer = (): void => {
+    tool?.dispose()
+    tool = access() === 'tool' ? vscode.lm.registerTool(chatToolName, new ChatTool(context, supervision)) : null
+    changed.fire()
+  }
+  offer()
+  return vscode.Disposable.from(
+    changed,
+    { dispose: () => tool?.dispose() },
+    vscode.workspace.onDidChangeConfiguration((change) => {
+      if (change.affectsConfiguration('coxswain.chatAccess')) offer()
+    }),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => changed.fire()),
+    vscode.workspace.onDidChangeWorkspaceFolders(() => changed.fire()),
+    vscode.lm.registerMcpServerDefinitionProvider(mcpProviderId, {
+      onDidChangeMcpServerDefinitions: changed.event,
+      provideMcpServerDefinitions: () => {
+        const folder = supervision.folder()
+        if (access() !== 'mcp' || folder === null || !vscode.workspace.isTrusted) return []
+        const server = new vscode.McpStdioServerDefinition(
+          'Coxswain',
+          process.execPath,
+          [path.join(context.extensionPath, 'dist', 'cli.js'), 'mcp', '--repo', folder],
+          { ELECTRON_RUN_AS_NODE: '1', COXSWAIN_PARENT_SESSION: chatSession(context) },
+          String((context.extension.packageJSON as { version?: unknown }).version),
+        )
+        server.cwd = vscode.Uri.file(folder)
+        return [server]
+      },
+    }),
+  )
+}
+
+function access(): string {
+  return vscode.workspace.getConfiguration('coxswain').get<string>('chatAccess', 'tool')
+}
+
+/** All chats of a workspace are one parent: the editor does not tell us which one is asking. It is who it was after a reload. */
+function chatSession(context: vscode.ExtensionContext): string {
+  const known = context.workspaceState.get<string>(CHAT_SESSION)
+  if (known !== undefined) return known
+  const made = `chat-${randomBytes(12).toString('hex')}`
+  void context.workspaceState.update(CHAT_SESSION, made)
+  return made
+}
+
+class ChatTool implements vscode.LanguageModelTool<object> {
+  private tool: Promise<DelegateTask> | undefined
+
+  constructor(
+    private readonly context: vscode.ExtensionContext,
+    private readonly supervision: Supervision,
+  ) {}
+
+  async prepareInvocation({
+    input,
+  }: vscode.LanguageModelToolInvocationPrepareOptions<object>): Promise<vscode.PreparedToolInvocation> {
+    const { readWish } = await import('../parent/wish')
+    const said = readWish(input)
+    if ('error' in said) return { invocationMessage: t('Asking Coxswain') }
+    const { wish } = said
+    switch (wish.action) {
+      case 'spawn': {
+        const { tasks } = wish.request
+        const title = tasks.length === 1 ? t('Dispatch a child?') : t('Dispatch {n} children?', { n: tasks.length })
+        const goals = tasks.map(({ goal, agent }) => `${agent === undefined ? '' : `${agent}: `}${goal.trim()}`)
+        return confirm(t('Dispatching'), title, goals)
+      }
+      case 'stop':
+        return confirm(t('Stopping a child'), t('Stop a child?'), [this.nameOf(wish.request.subagent_id)])
+      case 'resume': {
+        const { subagent_id, message } = wish.request
+        return confirm(t('Resuming a child'), t('Resume a child?'), [this.nameOf(subagent_id), message ?? ''])
+      }
+      case 'list':
+        return { invocationMessage: t('Looking at children') }
+      case 'steer':
+        return { invocationMessage: t('Steering a child') }
+      case 'interrupt':
+        return { invocationMessage: t('Pausing a child') }
+      case 'result':
+        return { invocationMessage: t('Reading a result') }
+    }
+  }
+
+  async invoke(
+    { input }: vscode.LanguageModelToolInvocationOptions<object>,
+    token: vscode.CancellationToken,
+  ): Promise<vscode.LanguageModelToolResult> {
+    const { asTexts } = await import('../parent/delegateTask')
+    const told = await (await this.delegateTask()).call(input)
+    // What the editor no longer hands on was not taken in.
+    if (!token.isCancellationRequested) told.written()
+    return new vscode.LanguageModelToolResult(asTexts(told).map((text) => new vscode.LanguageModelTextPart(text)))
+  }
+
+  private delegateTask(): Promise<DelegateTask> {
+    return (this.tool ??= Promise.all([import('../parent/delegateTask'), import('../supervisor/parentSession')]).then(
+      ([{ DelegateTask }, { sessionOfWords }]) =>
+        new DelegateTask(async () => {
+          const opened = await door(this.supervision)
+          if ('error' in opened) return opened
+          return opened.parent(sessionOfWords(opened.secret, 'chat', [chatSession(this.context)]))
+        }),
+    ))
+  }
+
+  private nameOf(childId: string): string {
+    return this.supervision.view?.get(childId)?.child.title ?? childId
+  }
+}
+
+/** The words of others stand as text: no markup of theirs is read. */
+function confirm(doing: string, title: string, lines: readonly string[]): vscode.PreparedToolInvocation {
+  const message = new vscode.MarkdownString()
+  for (const line of lines) message.appendText(line.slice(0, 2_000)).appendMarkdown('\n\n')
+  return { invocationMessage: doing, confirmationMessages: { title, message } }
+}
