@@ -3,7 +3,8 @@
 import { isLive, type Child } from '../core/child'
 import { unknownChild } from '../core/decide'
 import { ownsChild, type Caller } from '../core/ownership'
-import type { Commands, Refusal } from '../supervisor/commands'
+import { isRefusal, type Commands, type Refusal } from '../supervisor/commands'
+import type { PauseNotice } from '../supervisor/completions'
 import type { Coxswain } from '../supervisor/openCoxswain'
 import { listAnswer, type ListAnswer } from '../supervisor/payloads'
 import { readResult, type ChildResult } from '../supervisor/results'
@@ -11,7 +12,6 @@ import { until } from '../supervisor/waiting'
 
 /** What a parent must hear of and has not acknowledged yet; said again under the same id until it has. */
 export interface Due {
-  readonly kind: 'completion' | 'notice'
   readonly id: string
   /** For a parent agent to read. */
   readonly text: string
@@ -35,7 +35,7 @@ export interface ParentStore {
   result(id: string, round?: number): Promise<ResultAnswer | Refusal>
   /** The child, if it is of this caller's tree. */
   child(id: string): Child | undefined
-  /** What is due to this caller of its own delegations, oldest first. */
+  /** What is due to this caller of its own delegations: pauses, then completions, each oldest first. */
   due(): Promise<readonly Due[]>
   /** Ids that were never due to this caller change nothing. */
   acknowledge(ids: readonly string[]): Promise<{ readonly status: 'done' } | Refusal>
@@ -49,6 +49,7 @@ export interface ParentStore {
 
 export function parentStore(coxswain: Coxswain, caller: Caller): ParentStore {
   const { view } = coxswain
+  const commands = coxswain.commandsFor(caller)
   const isOwn = (child: Child): boolean => ownsChild(caller, child, (id) => view.get(id)?.child)
   const childOf = (id: string): Child | undefined => {
     const child = view.get(id)?.child
@@ -56,7 +57,7 @@ export function parentStore(coxswain: Coxswain, caller: Caller): ParentStore {
   }
   return {
     caller,
-    commands: coxswain.commandsFor(caller),
+    commands,
     list: () =>
       listAnswer(
         view.list().filter(({ child }) => isOwn(child)),
@@ -75,8 +76,17 @@ export function parentStore(coxswain: Coxswain, caller: Caller): ParentStore {
       return { action: 'result', subagent_id: id, ready: false, phase: child.phase, note }
     },
     child: childOf,
-    due: async () => [],
-    acknowledge: async () => ({ status: 'done' }),
+    due: async () => [
+      ...(await coxswain.notices(caller)).map(noticed),
+      ...(await coxswain.completions(caller)).map(({ completion_id, relay }): Due => ({
+        id: completion_id,
+        text: relay,
+      })),
+    ],
+    acknowledge: async (ids) => {
+      const answer = await commands.acknowledge({ completion_ids: [...ids] })
+      return isRefusal(answer) ? answer : { status: 'done' }
+    },
     caughtUp: () => coxswain.refresh(),
     until: (done, signal) => until(coxswain, async () => done(), signal),
     onDidChange: (listener) =>
@@ -85,4 +95,8 @@ export function parentStore(coxswain: Coxswain, caller: Caller): ParentStore {
         if (child !== undefined) listener(child)
       }),
   }
+}
+
+function noticed({ notice_id: id, ...notice }: PauseNotice): Due {
+  return { id, text: `Notice ${id}: ${JSON.stringify(notice)}` }
 }
