@@ -59,7 +59,7 @@ export function offerToChat(context: vscode.ExtensionContext, supervision: Super
   offer()
   return vscode.Disposable.from(
     changed,
-    { dispose: () => tool?.dispose() },
+    { dispose: () => void tool?.dispose() },
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration('coxswain.chatAccess')) offer()
     }),

@@ -2,6 +2,17 @@
 import { suite, test } from 'mocha'
 import assert from 'node:assert/strict'
 import * as vscode from 'vscode'
+import type { ChildHandle, ChildState, Refused, RoundResult, Waited } from '../../api/coxswain'
+
+interface Delegated {
+  readonly error?: Refused['error']
+  readonly handle: ChildHandle
+  readonly waited: Waited
+  readonly result: RoundResult
+}
+
+const sample = async <T>(command: string, ...args: string[]): Promise<T> =>
+  await vscode.commands.executeCommand<T>(`coxswainSample.${command}`, ...args)
 
 async function invoke(input: object): Promise<string[]> {
   const { content } = await vscode.lm.invokeTool('delegate_task', { input, toolInvocationToken: undefined })
@@ -10,16 +21,16 @@ async function invoke(input: object): Promise<string[]> {
 
 suite('parents', () => {
   test('another extension launches a child, waits for its result and finds it again by its handle', async () => {
-    const done: any = await vscode.commands.executeCommand('coxswainSample.delegate', 'List the files', 'job-1')
+    const done = await sample<Delegated>('delegate', 'List the files', 'job-1')
     assert.equal(done.error, undefined, JSON.stringify(done))
     assert.deepEqual(
       { completed: done.waited.completed, phase: done.waited.state.phase, ready: done.result.ready },
       { completed: true, phase: 'SUCCESS', ready: true },
     )
-    const repeated: any = await vscode.commands.executeCommand('coxswainSample.delegate', 'Anything', 'job-1')
+    const repeated = await sample<Delegated>('delegate', 'Anything', 'job-1')
     assert.deepEqual(repeated.handle, done.handle)
-    const again: any = await vscode.commands.executeCommand('coxswainSample.again')
-    assert.equal(again.result.result_hash, done.result.result_hash)
+    const again = await sample<{ result: RoundResult; strangers: ChildState }>('again')
+    assert.deepEqual(again.result, done.result)
     assert.equal(again.strangers.phase, 'UNKNOWN')
   })
 
