@@ -116,6 +116,8 @@ const lineSchema = z.discriminatedUnion('type', [
     ok: z.boolean().optional().catch(undefined),
     summary: words,
     output: z.unknown().optional(),
+    /** How many pieces of its work go on after this report. */
+    background_tasks: count,
   }),
 ])
 
@@ -277,6 +279,7 @@ class CommandLineConversation implements Conversation {
           kind: 'result' as const,
           ...(line.summary === undefined ? {} : { summary: line.summary }),
           ...(line.output === undefined ? {} : { output: line.output }),
+          ...(line.background_tasks === undefined ? {} : { backgroundTasks: line.background_tasks }),
         }
         if (line.ok === true) return [{ ...said, ok: true }]
         if (line.ok === false) return [{ ...said, ok: false, ...(line.summary ? { reason: line.summary } : {}) }]

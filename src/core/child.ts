@@ -94,6 +94,8 @@ export interface Attempt {
   /** Somebody called the child off while this attempt was live, first or not. */
   readonly calledOff: boolean
   readonly usage: TaskUsage
+  /** Turns of its model; counted only where there is a limit to them. */
+  readonly turns: number
   readonly exit: Exit | null
   readonly vanished: string | null
   readonly startFailure: { readonly reason: string; readonly diagnostic: string | null } | null

@@ -23,6 +23,8 @@ export const limitsSchema = z.object({
   maxTokens: z.number().int().positive().nullable(),
   maxCostUsd: z.number().positive().nullable(),
   stopGraceMs: z.number().nonnegative(),
+  /** How long one that has reported may be silent while something of it still waits or works. */
+  idleGraceMs: z.number().positive().optional(),
   approvalTimeoutMs: z.number().positive().nullable(),
   /** What happens when no supervisor has been attached for a while. */
   afterWindowCloses: z.union([z.literal('keep'), z.object({ pauseAfterMs: z.number().positive() })]),
@@ -208,6 +210,8 @@ const kinds = [
     cursor,
   }),
   z.object({ type: z.literal('used'), attempt, usage: usageSchema, cursor }),
+  /** Turns of its model so far; told where there is a limit to them. */
+  z.object({ type: z.literal('turnsTaken'), attempt, turns: z.number().int().positive(), cursor }),
   z.object({ type: z.literal('steerQueued'), steerId: z.string(), text: z.string(), by: actorSchema }),
   z.object({ type: z.literal('steerEdited'), steerId: z.string(), text: z.string(), by: actorSchema }),
   /** The order in which waiting steers will be handed over. */

@@ -5,6 +5,7 @@ import type { AgentSignal, Outgoing } from './signals'
 import type { Attempt, Child } from './child'
 import type { Fact } from './events'
 import { cutText, plainLine, plainText, trimMiddle } from './plainText'
+import { beat, resting, type Pulse } from './pulse'
 import { asText } from './toolInput'
 import type { EntryBody } from './transcript'
 
@@ -24,6 +25,10 @@ export interface Heard {
   readonly reported: boolean
   /** It works: it wrote something or took a steer, after any report. */
   readonly goesOn: boolean
+  /** It has reported, and work of its own goes on in the background. */
+  readonly inBackground: boolean
+  /** How it is at work after all this. */
+  readonly pulse: Pulse
   /** A ceiling it was given has ended its turn; in words. */
   readonly limit: string | null
   /** The facts must be on the medium before anything follows from them. */
@@ -33,7 +38,13 @@ export interface Heard {
 }
 
 /** Only for an attempt that is the child's present one. `source` names where noise came from. */
-export function hear(child: Child, n: number, signals: readonly AgentSignal[], source: 'stdout' | 'stderr'): Heard {
+export function hear(
+  child: Child,
+  n: number,
+  signals: readonly AgentSignal[],
+  source: 'stdout' | 'stderr',
+  pulse: Pulse = resting,
+): Heard {
   const attempt = child.attempts[child.attempts.length - 1]
   if (attempt === undefined || attempt.n !== n)
     return {
@@ -43,12 +54,17 @@ export function hear(child: Child, n: number, signals: readonly AgentSignal[], s
       ready: false,
       reported: false,
       goesOn: false,
+      inBackground: false,
+      pulse,
       limit: null,
       sync: false,
       longSummary: null,
     }
-  const ear = new Ear(child, attempt, source)
-  for (const signal of signals) ear.take(signal)
+  const ear = new Ear(child, attempt, source, pulse)
+  for (const signal of signals) {
+    ear.take(signal)
+    ear.pulse = beat(ear.pulse, signal)
+  }
   return ear
 }
 
@@ -59,12 +75,14 @@ class Ear implements Heard {
   ready = false
   reported = false
   goesOn = false
+  inBackground = false
   limit: string | null = null
   sync = false
   longSummary: string | null = null
 
   private turnStarted: boolean
   private usage: Attempt['usage']
+  private turns: number
   /** Handed over and not yet taken; taken and not yet answered. */
   private readonly sent: Set<string>
   private readonly delivered: Set<string>
@@ -73,6 +91,7 @@ class Ear implements Heard {
     private readonly child: Child,
     private readonly attempt: Attempt,
     private readonly source: 'stdout' | 'stderr',
+    public pulse: Pulse,
   ) {
     const mine = child.steers.filter((steer) => steer.attempt === attempt.n && !steer.carried)
     this.sent = new Set(
@@ -81,6 +100,7 @@ class Ear implements Heard {
     this.delivered = new Set(mine.filter((steer) => steer.state === 'delivered').map((steer) => steer.id))
     this.turnStarted = attempt.turnStarted
     this.usage = attempt.usage
+    this.turns = attempt.turns
   }
 
   take(signal: AgentSignal): void {
@@ -100,7 +120,7 @@ class Ear implements Heard {
         return
       }
       case 'text':
-        this.output()
+        this.output(signal.subagent)
         this.entries.push({
           kind: 'text',
           text: bounded(signal.text),
@@ -112,7 +132,7 @@ class Ear implements Heard {
         this.entries.push({ kind: 'reasoning', text: bounded(signal.text) })
         return
       case 'toolStarted':
-        this.output()
+        this.output(signal.subagent)
         this.entries.push({
           kind: 'toolStarted',
           toolId: signal.id,
@@ -236,7 +256,8 @@ class Ear implements Heard {
         this.entries.push({ kind: 'report', ok: signal.ok, summary: summary ?? reason ?? '' })
         this.limit = signal.limit ?? null
         this.reported = (signal.backgroundTasks ?? 0) === 0
-        this.goesOn = !this.reported
+        this.inBackground = !this.reported
+        this.goesOn = false
         this.sync = true
         return
       }
@@ -268,8 +289,10 @@ class Ear implements Heard {
   }
 
   /** The model produced something: its turn has begun, and whatever it had taken is answered. */
-  private output(): void {
+  private output(subagent?: string): void {
     this.works()
+    if (this.child.task.limits.maxTurns !== null && subagent === undefined && !this.pulse.turnOpen)
+      this.facts.push({ type: 'turnsTaken', attempt: this.attempt.n, turns: ++this.turns })
     if (!this.turnStarted) {
       this.turnStarted = true
       this.facts.push({ type: 'turnStarted', attempt: this.attempt.n })
@@ -284,6 +307,7 @@ class Ear implements Heard {
   private works(): void {
     this.goesOn = true
     this.reported = false
+    this.inBackground = false
   }
 
   private confirm(steerId: string, kind: 'observed' | 'agent said'): void {

@@ -172,6 +172,8 @@ function apply(child: Child, event: ChildEvent): Child | null {
       })
     case 'used':
       return onLive(child, event.attempt, (attempt) => withAttempt(child, { ...attempt, usage: event.usage }))
+    case 'turnsTaken':
+      return onLive(child, event.attempt, (attempt) => withAttempt(child, { ...attempt, turns: event.turns }))
     case 'steerQueued': {
       if (child.steers.some((steer) => steer.id === event.steerId)) return null
       const steer: Steer = {
@@ -430,6 +432,7 @@ function applyLaunching(child: Child, event: ChildEvent & { type: 'launching' })
     endRequest: null,
     calledOff: false,
     usage: { inputTokens: 0, outputTokens: 0, costUsd: null },
+    turns: 0,
     exit: null,
     vanished: null,
     startFailure: null,

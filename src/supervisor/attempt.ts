@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import type { Conversation } from '../agents/agent'
 import { currentAttempt, openRequests, totalUsage, type Attempt, type Child, type EndCause } from '../core/child'
 import type { Answer } from '../core/events'
+import { spentSince } from '../core/budget'
 import { firstPrompt, resumePrompt } from '../core/prompt'
+import { resting, type Pulse } from '../core/pulse'
 import type { Outgoing } from '../core/signals'
 import { baseEnvironmentNames } from '../process/environment'
 import { readInputJournal, type JournaledFrame } from '../process/inputJournal'
@@ -130,7 +132,7 @@ async function converse(
     ...(costUsd === null ? {} : { sessionCostUsd: costUsd }),
     sessionTokens: { input, output },
     ...(maxTurns === null ? {} : { maxTurns }),
-    ...(maxCostUsd === null ? {} : { maxCostUsd }),
+    ...(maxCostUsd === null ? {} : { maxCostUsd: Math.max(0.01, maxCostUsd - (spentSince(child).costUsd ?? 0)) }),
     ...(recipe.model === undefined ? {} : { model: recipe.model }),
     ...(recipe.effort === undefined ? {} : { effort: recipe.effort }),
     ...(recipe.allowedTools === undefined ? {} : { allowedTools: recipe.allowedTools }),
@@ -193,6 +195,7 @@ export class Talk {
   private clockHeld: boolean | undefined
   private reports = 0
   private through = false
+  pulse: Pulse = resting
 
   constructor(
     readonly attempt: number,

@@ -2,9 +2,10 @@
 import type { Child } from '../core/child'
 import type { Answer } from '../core/events'
 import type { Heard } from '../core/hear'
+import type { Pulse } from '../core/pulse'
 import type { ExitRecord } from '../process/launch'
 
-export function notice(text: string): Heard {
+export function notice(pulse: Pulse, text: string): Heard {
   return {
     facts: [],
     entries: [{ kind: 'notice', level: 'warning', text }],
@@ -12,6 +13,8 @@ export function notice(text: string): Heard {
     ready: false,
     reported: false,
     goesOn: false,
+    inBackground: false,
+    pulse,
     limit: null,
     sync: false,
     longSummary: null,

@@ -14,6 +14,7 @@ import {
   type Child,
   type EndCause,
 } from '../core/child'
+import { overLimit } from '../core/budget'
 import {
   decideAnswer,
   decideDiscard,
@@ -29,6 +30,7 @@ import {
 } from '../core/decide'
 import type { Actor, Answer, Fact, ProcessIdentity } from '../core/events'
 import { hear } from '../core/hear'
+import { resting } from '../core/pulse'
 import { describeVerdict } from '../core/verdict'
 import { LinkLostError, type KeeperLink } from '../process/keeperLink'
 import { LaunchError, type ExitRecord, type Launch } from '../process/launch'
@@ -52,8 +54,8 @@ import { WorktreeSetup, type Announced } from './worktreeSetup'
 const exitGraceMs = 10_000
 /** A keeper that does not answer is asked again after this. */
 const silentRetryMs = 5_000
-/** An agent that has reported and whose steers or background work do not come to an end gets this long. */
-const idleGraceMs = 120_000
+/** An agent that has reported and whose steers or background work do not come to an end gets this long, unless told. */
+const defaultIdleGraceMs = 120_000
 const coxswain = { kind: 'coxswain' } as const satisfies Actor
 
 export interface ChildRunEvents {
@@ -555,6 +557,7 @@ export class ChildRun {
     const conversation = await rejoin(this.child, attempt, '', this.tools)
     const past = await Past.of(this.paths, attempt.n)
     const prompt = await readPrompt(this.paths.attempt(attempt.n).prompt)
+    const heeded = { attempt: attempt.n, conversation, past, pulse: resting }
     const { ran } = found
     await this.jobs.surely(() =>
       this.jobs.enqueue(async () => {
@@ -564,9 +567,7 @@ export class ChildRun {
       }),
     )
     await found.readLines(async (lines) => {
-      await this.jobs.enqueue(() =>
-        hearLines(this.record, conversation, attempt.n, lines, past, () => this.tools.now()),
-      )
+      await this.jobs.enqueue(() => hearLines(this.record, heeded, lines, () => this.tools.now()))
     })
     return conversation
   }
@@ -575,15 +576,14 @@ export class ChildRun {
 
   private async heard(talk: Talk, lines: readonly RawLine[]): Promise<void> {
     if (this.talk !== talk) return
-    const effects = await hearLines(this.record, talk.conversation, talk.attempt, lines, talk.past, () =>
-      this.tools.now(),
-    )
+    const effects = await hearLines(this.record, talk, lines, () => this.tools.now())
     for (const { frames, id } of effects.replies) await talk.send(frames, id)
     await this.handOver()
     await this.attend(talk)
     // The last word counts: an agent that has gone on since its report is not through.
-    if (effects.through === true) this.closeSoon(talk)
-    else if (effects.through === false) talk.goesOn()
+    if (effects.lastWord === 'report') this.closeSoon(talk)
+    else if (effects.lastWord === 'reportInBackground') this.closeIfIdle(talk)
+    else if (effects.lastWord === 'more') talk.goesOn()
     if (effects.used || effects.limit !== null) await this.watchBudget(effects.limit)
     talk.link.acknowledge(this.record.cursor(talk.attempt))
   }
@@ -651,25 +651,30 @@ export class ChildRun {
       if (!mayGoOn && !attempt.closing) await this.record.append([{ type: 'closing', attempt: attempt.n }], false)
       if (closes && !waiting) await talk.link.closeInput()
       const reports = talk.reported()
-      this.jobs.afterMs(mayGoOn ? idleGraceMs : exitGraceMs, async () => {
+      this.jobs.afterMs(mayGoOn ? this.idleGraceMs() : exitGraceMs, async () => {
         if (this.talk === talk && talk.isThrough(reports))
           await talk.link.requestEnd({ kind: 'finished', reason: 'it had reported and did not exit' })
       })
     })
   }
 
+  /** It has reported, and work of its own goes on: when nothing more is heard of that, it is over all the same. */
+  private closeIfIdle(talk: Talk): void {
+    const reports = talk.reported()
+    this.jobs.afterMs(this.idleGraceMs(), async () => {
+      if (this.talk === talk && talk.isThrough(reports)) this.closeSoon(talk)
+    })
+  }
+
+  private idleGraceMs(): number {
+    return this.child.task.limits.idleGraceMs ?? defaultIdleGraceMs
+  }
+
   /** `limit`: a ceiling the agent kept itself, in words. */
   private async watchBudget(limit: string | null): Promise<void> {
     const attempt = currentAttempt(this.child)
     if (attempt === undefined || attempt.endRequest !== null || attempt.ended !== null) return
-    const { maxTokens, maxCostUsd } = this.child.task.limits
-    const tokens = attempt.usage.inputTokens + attempt.usage.outputTokens
-    const over =
-      maxTokens !== null && tokens > maxTokens
-        ? `it used ${tokens} tokens of max_tokens = ${maxTokens}`
-        : maxCostUsd !== null && attempt.usage.costUsd !== null && attempt.usage.costUsd > maxCostUsd
-          ? `it cost ${attempt.usage.costUsd.toFixed(4)} USD of max_cost_usd = ${maxCostUsd}`
-          : limit
+    const over = overLimit(this.child) ?? limit
     if (over !== null) await this.requestInterrupt(attempt, 'budget', over, coxswain)
   }
 

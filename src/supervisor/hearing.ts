@@ -5,6 +5,7 @@ import type { Attempt, Child } from '../core/child'
 import type { Fact } from '../core/events'
 import { hear, type Heard } from '../core/hear'
 import { plainLine } from '../core/plainText'
+import type { Pulse } from '../core/pulse'
 import type { Outgoing } from '../core/signals'
 import type { EntryBody } from '../core/transcript'
 import type { RawLine } from '../process/lines'
@@ -17,23 +18,31 @@ import type { ChildRecord } from './childRecord'
 /** What is to be done about what was heard. */
 export interface Effects {
   readonly replies: { frames: readonly Outgoing[]; id: string }[]
-  /** Its last word: a report (true), or something after it (false). Undefined: neither. */
-  through: boolean | undefined
+  /** Its last word: a report, one that leaves work in the background, or something after it. Undefined: neither. */
+  lastWord: 'report' | 'reportInBackground' | 'more' | undefined
   used: boolean
   /** A ceiling it kept itself has ended its turn; in words. */
   limit: string | null
 }
 
-/** Tells what is new in `lines`; `past` holds what the agent had been told between them. */
+/** An attempt that is listened to. */
+export interface Heeded {
+  readonly attempt: number
+  readonly conversation: Conversation
+  /** What the agent had been told between the lines that are heard again. */
+  readonly past: Past
+  pulse: Pulse
+}
+
+/** Tells what is new in `lines`. */
 export async function hearLines(
   record: ChildRecord,
-  conversation: Conversation,
-  attempt: number,
+  heeded: Heeded,
   lines: readonly RawLine[],
-  past: Past,
   now: () => Date,
 ): Promise<Effects> {
-  const effects: Effects = { replies: [], through: undefined, used: false, limit: null }
+  const { attempt, conversation, past } = heeded
+  const effects: Effects = { replies: [], lastWord: undefined, used: false, limit: null }
   const told = { ...record.cursor(attempt) }
   const entries: NewEntry[] = []
   const at = now().toISOString()
@@ -43,7 +52,8 @@ export async function hearLines(
     const factsAreNew = line.end > record.child.cursor[line.source]
     const entriesAreNew = line.end > told[line.source]
     const hearer = entriesAreNew && !factsAreNew ? past.hearerOf(line) : undefined
-    const heard = hearLine(hearer ?? record.child, conversation, attempt, line)
+    const heard = hearLine(hearer ?? record.child, heeded, line)
+    heeded.pulse = heard.pulse
     if (entriesAreNew) for (const body of heard.entries) entries.push({ at, attempt, body, cursor })
     if (factsAreNew && heard.facts.length > 0) {
       const facts = await keepLongSummary(record, attempt, heard, line.end)
@@ -53,9 +63,10 @@ export async function hearLines(
       )
     }
     heard.replies.forEach((frames, i) => effects.replies.push({ frames, id: `reply-${line.source}-${line.end}-${i}` }))
-    if (heard.reported) effects.through = true
-    else if (heard.goesOn) effects.through = false
-    effects.used ||= heard.facts.some((fact) => fact.type === 'used')
+    if (heard.reported) effects.lastWord = 'report'
+    else if (heard.inBackground) effects.lastWord = 'reportInBackground'
+    else if (heard.goesOn) effects.lastWord = 'more'
+    effects.used ||= heard.facts.some((fact) => fact.type === 'used' || fact.type === 'turnsTaken')
     effects.limit ??= heard.limit
   }
   if (entries.length > 0) await record.writeEntries(entries)
@@ -75,14 +86,14 @@ export async function keepLongSummary(
   return facts.map((fact) => (fact.type === 'reported' ? { ...fact, wholeText } : fact))
 }
 
-function hearLine(hearer: Child, conversation: Conversation, attempt: number, line: RawLine): Heard {
+function hearLine(hearer: Child, { attempt, conversation, pulse }: Heeded, line: RawLine): Heard {
   switch (line.kind) {
     case 'line':
-      return hear(hearer, attempt, conversation.read(line.source, line.text), line.source)
+      return hear(hearer, attempt, conversation.read(line.source, line.text), line.source, pulse)
     case 'overLong':
-      return notice(`A line of ${line.byteCount} bytes was skipped: ${plainLine(line.head, 80)}`)
+      return notice(pulse, `A line of ${line.byteCount} bytes was skipped: ${plainLine(line.head, 80)}`)
     case 'gap':
-      return notice(`${line.byteCount} bytes of its ${line.source} are missing from the record.`)
+      return notice(pulse, `${line.byteCount} bytes of its ${line.source} are missing from the record.`)
   }
 }
 

@@ -9,6 +9,10 @@ export interface Settings {
   /** 0 = none. */
   readonly childTimeoutSeconds: number
   readonly stopGraceSeconds: number
+  /** Silence of an agent that has reported, with background work or a late steer under way, before it is ended. */
+  readonly idleGraceSeconds: number
+  /** Turns of a model in one attempt; null = the agent's own limit. */
+  readonly maxIterations: number | null
   /** 0 = a question waits for ever. */
   readonly approvalTimeoutSeconds: number
   readonly afterWindowCloses: 'keep' | 'pause'
@@ -31,6 +35,8 @@ export const defaultSettings: Settings = {
   maxChildrenTotal: 4,
   childTimeoutSeconds: 600,
   stopGraceSeconds: 5,
+  idleGraceSeconds: 120,
+  maxIterations: null,
   approvalTimeoutSeconds: 0,
   afterWindowCloses: 'keep',
   reloadLeaseSeconds: 60,
@@ -49,10 +55,11 @@ export function limitsFrom(settings: Settings): Limits {
   const ms = (seconds: number): number | null => (seconds > 0 ? seconds * 1000 : null)
   return {
     wallMs: ms(settings.childTimeoutSeconds),
-    maxTurns: null,
+    maxTurns: settings.maxIterations,
     maxTokens: null,
     maxCostUsd: null,
     stopGraceMs: settings.stopGraceSeconds * 1000,
+    idleGraceMs: Math.max(1, settings.idleGraceSeconds) * 1000,
     approvalTimeoutMs: ms(settings.approvalTimeoutSeconds),
     afterWindowCloses:
       settings.afterWindowCloses === 'keep'
@@ -67,6 +74,8 @@ const fields = {
   maxChildrenTotal: z.number().int().min(1).max(1_000),
   childTimeoutSeconds: seconds,
   stopGraceSeconds: seconds,
+  idleGraceSeconds: seconds,
+  maxIterations: z.number().int().positive(),
   approvalTimeoutSeconds: seconds,
   afterWindowCloses: z.enum(['keep', 'pause']),
   reloadLeaseSeconds: seconds,

@@ -2,6 +2,7 @@
 // for command checks. The contract is read from the store, never from the worktree.
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { ceilingReached } from '../core/budget'
 import { currentAttempt, type Child } from '../core/child'
 import { contractPrompt, noContract, outputSchema, thawContract, type Contract } from '../core/contract'
 import type { Verdict } from '../core/events'
@@ -50,7 +51,6 @@ export async function verifyChild(
   if (attempt === undefined || attempt.ended === null || worktree === null) throw new Error('nothing to verify')
   const known = knownWorktree(child)
   if (known === undefined) throw new Error('nothing to verify')
-  const { resume } = child.task.recipe.abilities
   const { report } = attempt
   const judgement = await verify({
     contract: await contractOf(parts.paths, child),
@@ -62,14 +62,22 @@ export async function verifyChild(
       round: child.round,
       attempt: attempt.n,
       earlier: parts.earlier,
-      askAgain: resume
-        ? { possible: true }
-        : { possible: false, why: `${child.task.recipe.label} cannot resume its session` },
+      askAgain: askAgain(child),
     },
     world: worldOf(parts, known),
     workerFile: parts.workerFile,
   })
   return { verdict: judgement.verdict, retryMessage: judgement.nextTurn }
+}
+
+/** A retry is an act of our own: it needs an agent that can go on, and what is left of the child's tokens and money. */
+function askAgain(child: Child): { readonly possible: true } | { readonly possible: false; readonly why: string } {
+  const { label, abilities } = child.task.recipe
+  if (!abilities.resume) return { possible: false, why: `${label} cannot resume its session` }
+  const spent = ceilingReached(child)
+  return spent === null
+    ? { possible: true }
+    : { possible: false, why: `${spent}, and nothing is done by itself beyond that` }
 }
 
 /** The name under which a store's owner runs the commands of contracts. */

@@ -469,6 +469,102 @@ describe('ends', () => {
     ])
   })
 
+  it('a limit of turns interrupts with what there is, in words that name it, also when the owner changed in between', async () => {
+    stage = Stage.make()
+    const agents = JSON.parse(
+      readFileSync(
+        stage.agents(`
+          import { existsSync } from 'node:fs'
+          const say = (line) => console.log(JSON.stringify(line))
+          const turn = (n) => {
+            say({ type: 'text', text: 'turn ' + n })
+            say({ type: 'tool_started', id: String(n), name: 'run', input: {} })
+            say({ type: 'tool_ended', id: String(n), output: '' })
+          }
+          turn(1), turn(2)
+          let went = false
+          setInterval(() => {
+            if (went || !existsSync(${JSON.stringify(stage.latch('go'))})) return
+            went = true
+            turn(3)
+          }, 20)`),
+        'utf8',
+      ),
+    )
+    const set = { agents, maxIterations: 2 }
+    const first = await stage.coxswain({ role: 'run', set })
+    const [id = ''] = idsOf(await first.commands.spawn({ tasks: [{ goal: 'x', agent: 'kid' }] }))
+    await eventually(() => stage.said(id).includes('turn 2'), 'the second turn')
+    first.dispose()
+    await first.closed()
+    const next = await stage.coxswain({ role: 'run', set })
+    await next.tryOwn()
+    await next.recovered()
+    expect(isLive(await stage.child(id))).toBe(true)
+    stage.open('go')
+    const child = await stage.settled(id)
+    expect([child.phase, child.attempts[0]?.endRequest?.cause, child.attempts[0]?.turns]).toEqual([
+      'INTERRUPTED',
+      'budget',
+      3,
+    ])
+    const result = await stage.json('result', id)
+    expect([result.partial, result.failure]).toEqual([
+      true,
+      'it took the 2 turns of max_turns (coxswain.maxIterations) = 2',
+    ])
+  })
+
+  it('a retry of its contract counts against the same tokens, and none is made once they are used up', async () => {
+    stage = Stage.make()
+    const agents = stage.agents(`
+      const say = (line) => console.log(JSON.stringify(line))
+      say({ type: 'usage', input_tokens: 50 })
+      say({ type: 'result', ok: true, summary: 'done', output: { artifacts: { 'out.md': 'out.md' } } })`)
+    const contract = { deliverables: [{ path: 'out.md' }], maxRetries: 3 }
+    const task = { goal: 'x', agent: 'kid', contract, limits: { max_tokens: 100 } }
+    const id = await stage.detached(task, '--agents', agents)
+    const child = await stage.settled(id)
+    expect(child.attempts.map(({ reason, usage }) => [reason, usage.inputTokens])).toEqual([
+      ['first', 50],
+      ['retry', 50],
+    ])
+    expect(child.verdict?.notes).toContain(
+      'cannot be asked again: it used 100 tokens of max_tokens = 100, and nothing is done by itself beyond that',
+    )
+  })
+
+  it('an agent that reports with work in the background is left to it, until it has been idle for the grace', async () => {
+    stage = Stage.make()
+    const agents = JSON.parse(
+      readFileSync(
+        stage.agents(`
+          import { existsSync } from 'node:fs'
+          const say = (line) => console.log(JSON.stringify(line))
+          say({ type: 'text', text: 'one' })
+          say({ type: 'result', ok: true, summary: 'first', background_tasks: 1 })
+          let said = false
+          setInterval(() => {
+            if (said || !existsSync(${JSON.stringify(stage.latch('go'))})) return
+            said = true
+            say({ type: 'text', text: 'of the background' })
+            say({ type: 'result', ok: true, summary: 'second', background_tasks: 1 })
+          }, 20)`),
+        'utf8',
+      ),
+    )
+    const coxswain = await stage.coxswain({ role: 'run', set: { agents, idleGraceSeconds: 1 } })
+    const [id = ''] = idsOf(await coxswain.commands.spawn({ tasks: [{ goal: 'x', agent: 'kid' }] }))
+    await stage.until(id, 'reported', (child) => currentAttempt(child)?.report?.summary === 'first')
+    stage.open('go')
+    await eventually(() => stage.said(id).includes('of the background'), 'the background speaks')
+    expect(currentAttempt(await stage.child(id))?.closing).toBe(false)
+    await stage.until(id, 'finishing', (child) => currentAttempt(child)?.closing === true)
+    const child = await stage.until(id, 'settled', ({ completions }) => completions.length === 1, 30_000)
+    expect([child.phase, child.attempts[0]?.report?.summary]).toEqual(['SUCCESS', 'second'])
+    await stage.untilNothingRuns()
+  })
+
   it('a question nobody answers is denied after approvalTimeoutSeconds, and that is recorded', async () => {
     stage = Stage.make()
     const coxswain = await stage.coxswain({ role: 'run', set: { approvalTimeoutSeconds: 0.3 } })

@@ -39,6 +39,7 @@ export const attempt = (over: Partial<Attempt> = {}): Attempt => ({
   endRequest: null,
   calledOff: false,
   usage: { inputTokens: 0, outputTokens: 0, costUsd: null },
+  turns: 0,
   exit: null,
   vanished: null,
   startFailure: null,
