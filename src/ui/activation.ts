@@ -1,10 +1,12 @@
 // Builds the window's part of Coxswain from its pieces and registers it; decides nothing. Activation does no disk and no
 // process work: the supervisor is opened when something first needs it, or right after if its children are still about.
+import * as path from 'node:path'
 import * as vscode from 'vscode'
 import type { CoxswainApi } from '../../api/coxswain'
 import { Acts } from './acts'
 import { Attention } from './attention'
 import { registerCommands } from './commands'
+import { refreshLauncher } from './connectParent'
 import { PANEL_TYPE, TranscriptPanels } from './panel/panels'
 import { TEXT_SCHEME, WholeTexts } from './panel/wholeText'
 import { lifecycleApi, offerToChat } from './parents'
@@ -32,6 +34,7 @@ export function activateUi(
   const panels = new TranscriptPanels(acts, supervision, log, context.extensionUri)
   const tree = new ChildrenTree(supervision, () => Date.now(), context.workspaceState)
 
+  const dist = path.join(context.extensionPath, 'dist')
   let shownState = ''
   const showState = (): void => {
     const empty = supervision.state === 'open' && supervision.view?.list().length === 0
@@ -62,7 +65,7 @@ export function activateUi(
     new StatusItem(supervision),
     new Attention(supervision, (childId) => panels.isVisible(childId), log),
     offerToChat(context, supervision),
-    registerCommands({ supervision, acts, tree, panels, memory: context.workspaceState, log }),
+    registerCommands({ supervision, acts, tree, panels, memory: context.workspaceState, log, dist }),
     vscode.window.registerWebviewPanelSerializer(PANEL_TYPE, panels),
     vscode.window.registerFileDecorationProvider(new UnreadMarks()),
     marks,
@@ -92,5 +95,6 @@ export function activateUi(
   void vscode.commands.executeCommand('setContext', 'coxswain.ready', true)
   log.info('activated', { ms: Math.round(performance.now() - started) })
   supervision.openIfUsed().catch((error: unknown) => log.error('re-attaching failed', String(error)))
+  refreshLauncher(dist).catch((error: unknown) => log.error('the launcher was not refreshed', String(error)))
   return lifecycleApi(supervision)
 }

@@ -15,6 +15,7 @@ import { careCommands } from './care'
 import { comparisonCommands } from './comparing'
 import { briefAgain, dispatch, type Brief } from './dispatch'
 import { fixingCommands } from './fixing'
+import { connectParent } from './connectParent'
 import { exportTranscript } from './exportTranscript'
 import { applyChild, discardChild } from './handBack'
 import type { TranscriptPanels } from './panel/panels'
@@ -42,13 +43,15 @@ export interface CommandParts {
   readonly panels: TranscriptPanels
   readonly memory: vscode.Memento
   readonly log: vscode.LogOutputChannel
+  /** The folder with the built command line. */
+  readonly dist: string
 }
 
 /** What VS Code hands to a command of the transcript's context menu: the row's own context, which the webview wrote. */
 const entrySchema = z.object({ n: z.number().int().nonnegative() })
 
 export function registerCommands(parts: CommandParts): vscode.Disposable {
-  const { supervision, acts, tree, panels, memory, log } = parts
+  const { supervision, acts, tree, panels, memory, log, dist } = parts
   const registered: vscode.Disposable[] = []
   const command = (name: string, run: (...args: unknown[]) => Promise<void> | void): void => {
     registered.push(
@@ -244,6 +247,8 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
     if (next === undefined) void vscode.window.showInformationMessage(t('No child is waiting for an answer.'))
     else await answer(next)
   })
+
+  command('connectParent', () => connectParent(dist))
 
   command('checkAgents', async () => {
     const now = await supervision.open()
