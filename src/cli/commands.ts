@@ -2,9 +2,9 @@
 import { acceptance, isLive, type Child } from '../core/child'
 import type { TranscriptEntry } from '../core/transcript'
 import { textLogLine } from '../core/textLog'
-import { status } from '../git/review'
+import { changedFiles, overlaps, status, type ChangedFile } from '../git/review'
 import type { Coxswain } from '../supervisor/openCoxswain'
-import { listAnswer, showAnswer } from '../supervisor/payloads'
+import { listAnswer, showAnswer, type OverlapEntry } from '../supervisor/payloads'
 import { readResult, type ChildResult } from '../supervisor/results'
 import { knownWorktree } from '../supervisor/verifyChild'
 import type { ChildView } from '../supervisor/view'
@@ -60,10 +60,36 @@ export async function show({ open, out, words }: Invocation): Promise<number> {
             insertions: state.insertions,
             deletions: state.deletions,
           },
+      await overlapsOf(coxswain, child),
     )
     out.print(answer, showText(child, answer))
     return 0
   })
+}
+
+/** Asked of git here and now: files that others at work have changed besides this child. */
+async function overlapsOf(coxswain: Coxswain, child: Child): Promise<OverlapEntry[]> {
+  const others = visible(coxswain)
+    .map((view) => view.child)
+    .filter((other) => other.id !== child.id && isLive(other) && other.worktree !== null)
+  if (!isLive(child) || others.length === 0) return []
+  const changed = async (one: Child): Promise<readonly ChangedFile[]> => {
+    const known = knownWorktree(one, coxswain.repository.commonDir)
+    const found = known === undefined ? undefined : await changedFiles(coxswain.git, known)
+    return found?.kind === 'files' ? found.files : []
+  }
+  const own = await changed(child)
+  const entries: OverlapEntry[] = []
+  for (const other of others) {
+    const shared = overlaps(
+      new Map([
+        [child.id, own],
+        [other.id, await changed(other)],
+      ]),
+    )
+    if (shared.size > 0) entries.push({ subagent_id: other.id, title: other.title, paths: [...shared.keys()].sort() })
+  }
+  return entries
 }
 
 function showText(child: Child, answer: ReturnType<typeof showAnswer>): string {
@@ -78,6 +104,7 @@ function showText(child: Child, answer: ReturnType<typeof showAnswer>): string {
           `worktree ${answer.worktree.path}`,
           `branch   ${answer.worktree.branch}: ${answer.worktree.commits ?? '?'} commits${answer.worktree.dirty === true ? ', uncommitted changes' : ''}`,
         ]),
+    ...answer.overlaps.map(({ title, paths }) => `also changed by "${title}": ${paths.join(', ')}`),
     ...answer.requests.map((request) => `needs an answer to ${request.request_id}: ${request.words}`),
     ...answer.steers.map(
       (steer) =>

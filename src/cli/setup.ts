@@ -1,7 +1,6 @@
 // `coxswain setup`: how new worktrees of this repository are made ready. Shows exactly what would run before anybody can
 // agree to it; looking runs nothing.
-import { offeredPath, setupLines, type Setup } from '../core/setup'
-import { setupToRun, type Setups } from '../supervisor/setup'
+import { offeredPath, setupLines, setupToRun, type Setup, type Setups } from '../core/setup'
 import { withStore } from './commands'
 import type { Invocation } from './invocation'
 import { granted, UsageError, word } from './output'

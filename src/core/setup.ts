@@ -94,6 +94,45 @@ export function setupBrief(setup: { readonly command?: readonly string[] | null 
   return setup.command ? cutText(commandLine(setup.command), 80) : 'copies ignored files'
 }
 
+/** What a person agreed to. */
+export interface ChosenSetup {
+  readonly setup: Setup
+  /** Hex SHA-256 of its text. */
+  readonly hash: string
+  readonly from: 'person' | 'repository'
+  readonly at: string
+}
+
+/** What the repository offers. */
+export interface OfferedSetup {
+  readonly hash: string
+  readonly setup: Setup | null
+  /** Why it cannot be used; null when it can. */
+  readonly problem: string | null
+}
+
+export interface Setups {
+  readonly chosen: ChosenSetup | null
+  readonly offered: OfferedSetup | null
+}
+
+/** In words for a person. */
+export interface SetupProblem {
+  readonly kind: 'problem'
+  readonly message: string
+}
+
+/** What a new worktree is set up with; null for nothing. A problem when the offer is no longer what was agreed to. */
+export function setupToRun({ chosen, offered }: Setups): ChosenSetup | null | SetupProblem {
+  if (chosen === null || chosen.from === 'person') return chosen
+  if (offered === null) return null
+  if (offered.hash === chosen.hash) return chosen
+  return {
+    kind: 'problem',
+    message: `The setup this repository offers (${offeredPath}) has changed since you agreed to it. Look at it and agree again, or clear it: "coxswain setup", or "Coxswain: Set up worktrees…" in VS Code.`,
+  }
+}
+
 export const setupRequestSchema = z.strictObject({
   /** set: what a person wrote. consent: to what the repository offers, by its hash. clear: nothing any more. */
   action: z.enum(['set', 'consent', 'clear']),

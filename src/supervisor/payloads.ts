@@ -95,6 +95,12 @@ function runningSeconds(child: Child, now: Date): number {
   return Math.max(0, Math.round((end - Date.parse(attempt.launchingAt)) / 100) / 10)
 }
 
+export interface OverlapEntry {
+  readonly subagent_id: string
+  readonly title: string
+  readonly paths: readonly string[]
+}
+
 export interface ShowAnswer {
   readonly subagent_id: string
   readonly phase: Child['phase']
@@ -111,6 +117,8 @@ export interface ShowAnswer {
     readonly commits: number | null
     readonly dirty: boolean | null
   } | null
+  /** Files it has changed that other children at work have changed too. */
+  readonly overlaps: readonly OverlapEntry[]
   readonly accepting_steer: boolean
   readonly steer_mode: string
   readonly needs: string | null
@@ -137,7 +145,11 @@ export interface ShowAnswer {
 }
 
 /** `state`: null when there is no worktree or it could not be read. */
-export function showAnswer(child: Child, state: WorktreeState | null): ShowAnswer {
+export function showAnswer(
+  child: Child,
+  state: WorktreeState | null,
+  overlaps: readonly OverlapEntry[] = [],
+): ShowAnswer {
   const attempt = currentAttempt(child)
   const usage = totalUsage(child)
   const { recipe } = child.task
@@ -160,6 +172,7 @@ export function showAnswer(child: Child, state: WorktreeState | null): ShowAnswe
             commits: state?.commits ?? null,
             dirty: state?.dirty ?? null,
           },
+    overlaps,
     accepting_steer: acceptance(child).accepting,
     steer_mode: recipe.abilities.steerMode,
     needs: needsOf(child),

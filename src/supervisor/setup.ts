@@ -11,8 +11,10 @@ import {
   parseOffer,
   readSetup,
   setupText,
-  type Setup,
+  type ChosenSetup,
+  type OfferedSetup,
   type SetupRequest,
+  type Setups,
 } from '../core/setup'
 import { copyIgnored, sizeOf } from '../git/copyIgnored'
 import type { Git } from '../git/git'
@@ -28,28 +30,6 @@ import { globBases, globMatcher } from '../verification/globs'
 import { z } from 'zod'
 import type { Problem } from './tools'
 import { knownWorktree, sha256 } from './verifyChild'
-
-/** What a person agreed to. */
-export interface ChosenSetup {
-  readonly setup: Setup
-  /** Hex SHA-256 of its text. */
-  readonly hash: string
-  readonly from: 'person' | 'repository'
-  readonly at: string
-}
-
-/** What the repository offers. */
-export interface OfferedSetup {
-  readonly hash: string
-  readonly setup: Setup | null
-  /** Why it cannot be used; null when it can. */
-  readonly problem: string | null
-}
-
-export interface Setups {
-  readonly chosen: ChosenSetup | null
-  readonly offered: OfferedSetup | null
-}
 
 const storedSchema = z
   .object({
@@ -91,17 +71,6 @@ async function readOffer(topLevel: string): Promise<(OfferedSetup & { readonly t
   const text = file.content.toString('utf8')
   const parsed = parseOffer(text)
   return parsed.ok ? { hash: sha256(text), setup: parsed.setup, problem: null, text } : unusable(parsed.problem, text)
-}
-
-/** What a new worktree is set up with; null for nothing. A problem when the offer is no longer what was agreed to. */
-export function setupToRun({ chosen, offered }: Setups): ChosenSetup | null | Problem {
-  if (chosen === null || chosen.from === 'person') return chosen
-  if (offered === null) return null
-  if (offered.hash === chosen.hash) return chosen
-  return {
-    kind: 'problem',
-    message: `The setup this repository offers (${offeredPath}) has changed since you agreed to it. Look at it and agree again, or clear it: "coxswain setup", or "Coxswain: Set up worktrees…" in VS Code.`,
-  }
 }
 
 /** Stores what was agreed to; for the owner of the store only. */

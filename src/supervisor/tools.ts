@@ -2,13 +2,14 @@
 import type { Agent } from '../agents/agent'
 import type { Child, Worktree } from '../core/child'
 import type { ProcessIdentity, Recipe, Verdict } from '../core/events'
+import type { ChosenSetup } from '../core/setup'
 import type { endMarked } from '../process/endMarked'
 import type { KeeperLink } from '../process/keeperLink'
 import type { Launch } from '../process/launch'
 import type { AuditLog } from '../record/audit'
 import type { StorePaths } from '../record/paths'
 import type { Slots } from '../record/slots'
-import type { ChosenSetup, SetupCall, SetupOutcome } from './setup'
+import type { SetupCall, SetupOutcome } from './setup'
 
 /** Something that went wrong in words for a person, as a value. */
 export interface Problem {

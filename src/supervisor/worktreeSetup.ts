@@ -2,11 +2,11 @@
 // called off by a stop or a pause, and found out about after a crash. It launches nothing and never begins by itself.
 import { randomUUID } from 'node:crypto'
 import { isSettingUp } from '../core/child'
-import { setupLines } from '../core/setup'
+import { setupLines, type ChosenSetup } from '../core/setup'
 import type { EntryBody } from '../core/transcript'
 import type { ChildRecord } from './childRecord'
 import { stackOf, type Jobs } from './jobs'
-import type { ChosenSetup, SetupOutcome } from './setup'
+import type { SetupOutcome } from './setup'
 import type { Problem, Tools } from './tools'
 
 export interface Announced {

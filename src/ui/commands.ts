@@ -31,6 +31,7 @@ import { commentCommands } from './review/comments'
 import { pullRequestCommands } from './review/pullRequest'
 import { editReviewedFile, reviewChanges } from './review/reviewChanges'
 import { searchCommands } from './searchTranscripts'
+import { setUpWorktrees } from './setUpWorktrees'
 import { subtreeCommands } from './subtree'
 import type { Supervision } from './supervision'
 import { worktreeCommands } from './worktrees'
@@ -265,6 +266,12 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
     if (agent === undefined || agent === BACK) return
     if (agent.found) await vscode.commands.executeCommand('workbench.action.openSettings', 'coxswain.agents')
     else void vscode.window.showInformationMessage(forNotice(agent.install))
+  })
+
+  command('setUpWorktrees', async () => {
+    const now = await supervision.open()
+    if (now.kind === 'open') await setUpWorktrees(now.coxswain)
+    else void vscode.window.showWarningMessage(forNotice(now.message))
   })
 
   command('openWorktree', async (...args) => {

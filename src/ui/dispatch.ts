@@ -14,6 +14,7 @@ import { refuseGoal, roomLeft } from './present/input'
 import { t } from './present/l10n'
 import { forNotice, forPick } from './present/safe'
 import { steerModeBrief } from './present/words'
+import { settleSetup } from './setUpWorktrees'
 import type { Coxswain, Supervision } from './supervision'
 
 const rememberedSchema = z.object({
@@ -53,6 +54,7 @@ export async function dispatch(
     void vscode.window.showWarningMessage(forNotice(opened.message))
     return null
   }
+  if (!(await settleSetup(opened.coxswain))) return null
   const remembered = rememberedSchema.parse(memory.get(MEMORY) ?? {})
   const draft = await ask(opened.coxswain, remembered, brief)
   if (draft === null) return null

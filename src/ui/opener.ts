@@ -72,6 +72,7 @@ export function realOpener(context: vscode.ExtensionContext, log: vscode.LogOutp
           view,
           commands,
           agents: () => opened.agents(),
+          setups: () => opened.setups(),
           parents: async () => (await import('../parent/door')).parentsDoor(opened),
           changes: new Changes(git, repository.commonDir, repository.topLevel, (id) => view.get(id)?.child),
           checkout: new Checkout(git, repository.topLevel),

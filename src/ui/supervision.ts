@@ -1,6 +1,7 @@
 // The window's one supervisor: opened late, when something first needs it, and only in a trusted folder. Everything in
 // ui/ asks here for the view and the commands; nothing else opens or keeps one.
 import * as vscode from 'vscode'
+import type { Setups } from '../core/setup'
 import type { AuditCheck } from '../record/audit'
 import type { ParentsDoor } from '../parent/door'
 import type { AgentInfo } from '../supervisor/agentsFound'
@@ -17,6 +18,8 @@ export interface Coxswain {
   readonly commands: Commands
   /** Looks for agents; runs `--version` of those it finds. */
   agents(): Promise<readonly AgentInfo[]>
+  /** How new worktrees are set up, and what the repository offers. Reads two files. */
+  setups(): Promise<Setups>
   readonly changes: Changes
   readonly checkout: Checkout
   readonly care: Care

@@ -15,7 +15,7 @@ import type { ChildView } from '../../supervisor/view'
 import { facets } from './actions'
 import { t } from './l10n'
 import { statWords } from './review'
-import { noStats, standingOf, type Standing, type StatOf } from './standing'
+import { noOverlaps, noStats, standingOf, type Overlap, type OverlapsOf, type Standing, type StatOf } from './standing'
 import {
   costWords,
   endReason,
@@ -48,7 +48,7 @@ export interface Row {
 }
 
 /** @param now milliseconds since 1970 */
-export function row(view: ChildView, now: number, statOf: StatOf = noStats): Row {
+export function row(view: ChildView, now: number, statOf: StatOf = noStats, overlapsOf: OverlapsOf = noOverlaps): Row {
   const { child } = view
   const need = needWords(child)
   const live = isLive(child)
@@ -65,6 +65,14 @@ export function row(view: ChildView, now: number, statOf: StatOf = noStats): Row
   const waiting = waitingSteers(child).length
   const stat = live || child.discarded ? null : statOf(child.id)
   const changed = stat === null ? null : statWords(stat)
+  const overlaps = live ? overlapsOf(child.id) : []
+  const shared = new Set(overlaps.flatMap(({ paths }) => paths)).size
+  const overlapping =
+    shared === 0
+      ? null
+      : shared === 1
+        ? t('1 file changed by others too')
+        : t('{n} files changed by others too', { n: shared })
 
   const queue = waiting === 0 ? null : waiting === 1 ? t('1 steer waiting') : t('{n} steers waiting', { n: waiting })
   const why = noSteerBrief(child)
@@ -77,6 +85,7 @@ export function row(view: ChildView, now: number, statOf: StatOf = noStats): Row
     need !== null || (doing === why && live) ? null : doing,
     since === null ? null : rowDuration(now - since),
     child.phase === 'INTERRUPTED' && !child.discarded ? t('resume it to steer') : null,
+    overlapping,
     missed > 0 && need === null ? t('{n} missed', { n: missed }) : null,
     verdict === null || verdict === need || phaseWords(child).includes(verdict) ? null : verdict,
     changed,
@@ -93,6 +102,7 @@ export function row(view: ChildView, now: number, statOf: StatOf = noStats): Row
     missed === 0 ? null : missed === 1 ? t('1 steer missed') : t('{n} steers missed', { n: missed }),
     verdict === null || verdict === need || phaseWords(child).includes(verdict) ? null : verdict,
     changed,
+    overlapping,
     t('agent {agent}', { agent }),
     child.pinned ? t('pinned') : null,
     unread(child) ? t('unread') : null,
@@ -103,7 +113,7 @@ export function row(view: ChildView, now: number, statOf: StatOf = noStats): Row
     icon: icon(child),
     sentence: join(sentence, ', '),
     context: facets(child).join(' '),
-    tooltip: tooltip(view, now),
+    tooltip: [...tooltip(view, now), ...overlaps.map(overlapPair)],
   }
 }
 
@@ -238,6 +248,12 @@ function tooltip(view: ChildView, now: number): Row['tooltip'] {
   return pairs.flatMap(([name, value]) =>
     value === null || value === '' ? [] : [{ name, value: plainLine(value, 300) }],
   )
+}
+
+function overlapPair({ title, paths }: Overlap): Row['tooltip'][number] {
+  const named = paths.slice(0, 5).join(', ')
+  const value = paths.length > 5 ? t('{files} and {n} more', { files: named, n: paths.length - 5 }) : named
+  return { name: plainLine(t('Also changed by “{title}”', { title }), 120), value: plainLine(value, 300) }
 }
 
 function join(parts: readonly (string | null)[], separator: string): string {

@@ -11,6 +11,15 @@ export type Standing = (typeof standings)[number]
 export type StatOf = (childId: string) => { files: number; insertions: number; deletions: number } | null
 export const noStats: StatOf = () => null
 
+/** Files that another child at work has changed too. */
+export interface Overlap {
+  readonly childId: string
+  readonly title: string
+  readonly paths: string[]
+}
+export type OverlapsOf = (childId: string) => readonly Overlap[]
+export const noOverlaps: OverlapsOf = () => []
+
 /** Where one child stands by itself. A stopped or failed child that changed something is there for review. */
 export function standingOf(child: Child, statOf: StatOf = noStats): Standing {
   if (child.archived) return 'finished'

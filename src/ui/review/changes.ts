@@ -6,7 +6,15 @@ import { describeLosses, inspectDiscard } from '../../git/discard'
 import { folderSize } from '../../git/folderSize'
 import type { Git } from '../../git/git'
 import type { Problem } from '../../git/repository'
-import { changedFiles, fileAtBase, fileNow, status, type ChangedFile, type WorktreeStatus } from '../../git/review'
+import {
+  changedFiles,
+  fileAtBase,
+  fileNow,
+  overlaps,
+  status,
+  type ChangedFile,
+  type WorktreeStatus,
+} from '../../git/review'
 import type { KnownWorktree } from '../../git/view'
 import { plainLine } from '../../core/plainText'
 import { t } from '../present/l10n'
@@ -54,6 +62,20 @@ export class Changes {
     if (now.kind === 'problem') return now
     const { commits, dirty, files, insertions, deletions } = now
     return { commits, dirty, files: files.length, insertions, deletions }
+  }
+
+  /** Paths that several of these changed → who. One child after the other; null when `goOn` said no meanwhile. */
+  async shared(
+    childIds: readonly string[],
+    goOn: () => boolean,
+  ): Promise<ReadonlyMap<string, readonly string[]> | null> {
+    const changed = new Map<string, readonly ChangedFile[]>()
+    for (const id of childIds) {
+      if (!goOn()) return null
+      const files = await this.files(id)
+      if (!isProblem(files)) changed.set(id, files)
+    }
+    return overlaps(changed)
   }
 
   async preview(childId: string, how: How): Promise<ApplyPreview | Problem> {

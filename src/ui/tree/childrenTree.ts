@@ -19,6 +19,7 @@ import { titleOf } from '../present/words'
 import type { Supervision } from '../supervision'
 import { ChangeStats } from './changeStats'
 import { DropFiles } from './dropFiles'
+import { OverlapWatch } from './overlapWatch'
 
 export const CHILD_SCHEME = 'coxswain-child'
 const refreshEveryMs = 200
@@ -56,6 +57,16 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
     () => this.refreshSoon(),
     () => this.treeView.visible,
   )
+  private readonly overlaps = new OverlapWatch(
+    async () => {
+      const opened = await this.supervision.open()
+      return opened.kind === 'open' ? opened.coxswain.changes : null
+    },
+    () => this.refreshSoon(),
+    () => this.treeView.visible,
+    () => this.now(),
+  )
+  private readonly overlapsOf = (childId: string) => this.overlaps.of(childId)
   private readonly statOf = (childId: string) => this.stats.of(childId)
   private readonly unfolded = new Set<Standing>()
   /** Groups as a person left them, kept over reloads and while a group is empty. */
@@ -142,7 +153,7 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
       case 'more':
         return moreItem(node)
       case 'child':
-        return childItem(node, row(node.view, this.now(), this.statOf), this.comparable.has(node.id))
+        return childItem(node, row(node.view, this.now(), this.statOf, this.overlapsOf), this.comparable.has(node.id))
     }
   }
 
@@ -212,6 +223,7 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
     const views = this.supervision.view?.list() ?? []
     this.stats.want(views)
     this.comparable = comparable(views.map(({ child }) => child))
+    this.overlaps.want(views)
     this.intern(buildTree(views, this.filterNow, this.unfolded, this.statOf))
 
     const needs = needsYouCount(views)
@@ -247,7 +259,7 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
     const child = (fresh: ChildNode): ChildNode => {
       const node = keep(fresh.id, { ...fresh, children: fresh.children.map(child) })
       for (const below of node.children) this.parents.set(below.id, node)
-      const { tooltip: _tooltip, ...shown } = row(node.view, now, this.statOf)
+      const { tooltip: _tooltip, ...shown } = row(node.view, now, this.statOf, this.overlapsOf)
       this.rows.set(node.id, JSON.stringify([shown, unread(node.view.child)]))
       return node
     }

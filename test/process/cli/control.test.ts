@@ -647,3 +647,30 @@ describe('discard', () => {
     expect([worktrees, branches]).toEqual([[`worktree ${left?.path}`], expect.arrayContaining([left?.branch])])
   })
 })
+
+describe('two children that change the same file', () => {
+  it('are told apart by show while both are at work, and no longer once one has ended', async () => {
+    stage = Stage.make()
+    const task = (title: string, file: string, latch: string) => ({
+      title,
+      goal: script(
+        { write: { path: 'README.md', text: title } },
+        { write: { path: file, text: title } },
+        { say: 'wrote' },
+        stage.waits(latch),
+      ),
+    })
+    const first = await stage.detached(task('First', 'a.md', 'one'))
+    const second = await stage.detached(task('Second', 'b.md', 'two'))
+    for (const id of [first, second]) await eventually(() => stage.said(id).includes('wrote'), 'it has written')
+    expect((await stage.json('show', first)).overlaps).toEqual([
+      { subagent_id: second, title: 'Second', paths: ['README.md'] },
+    ])
+    expect((await stage.cli('show', second)).out).toContain('also changed by "First": README.md\n')
+    stage.open('two')
+    await stage.settled(second)
+    expect((await stage.json('show', first)).overlaps).toEqual([])
+    stage.open('one')
+    await stage.settled(first)
+  })
+})
