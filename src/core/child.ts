@@ -73,7 +73,7 @@ export interface Report {
 export interface Attempt {
   readonly n: number
   readonly round: number
-  readonly reason: 'first' | 'resume' | 'retry'
+  readonly reason: 'first' | 'resume' | 'retry' | 'wake'
   readonly sessionId: string
   readonly message: string | null
   readonly launchingAt: string
@@ -86,6 +86,8 @@ export interface Attempt {
   readonly agentVersion: string | null
   readonly turnStarted: boolean
   readonly closing: boolean
+  /** Its children are at work: what it reports is not its last word. */
+  readonly awaitsChildren: boolean
   /** The last report of this attempt that counts. */
   readonly report: Report | null
   readonly conflicts: readonly Report[]
@@ -148,6 +150,8 @@ export interface Child {
   readonly verifying: boolean
   /** A failed verdict is about to be answered by another attempt of the same round. */
   readonly retrying: boolean
+  /** An orchestrator between its turns: no process, and the round goes on with what its children come to. */
+  readonly delegating: boolean
   readonly waitingForSlot: boolean
   readonly worktree: Worktree | null
   /** Null when nothing had to be set up. */
@@ -248,6 +252,7 @@ export function acceptance(child: Child): Acceptance {
       return no('it cannot be seen at the moment')
   }
   if (child.verifying) return no('its work is being verified')
+  if (child.delegating) return { accepting: true }
   const attempt = currentAttempt(child)
   if (isSettingUp(child) && child.setup?.endRequest) return no('it is being paused')
   if (attempt === undefined || attempt.launchedAt === null) return { accepting: true }

@@ -154,6 +154,11 @@ export function decideInterrupt(child: Child | undefined): Refused | null {
       'busy',
       `"${child.title}" has no process right now: its work is being verified. Stop it, or wait for the verdict.`,
     )
+  if (child.delegating)
+    return no(
+      'busy',
+      `"${child.title}" has no process right now: it waits for its own children. Pause them, or stop it.`,
+    )
   if (currentAttempt(child) === undefined && !isSettingUp(child))
     return no(
       'busy',

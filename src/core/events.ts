@@ -184,7 +184,7 @@ const kinds = [
     /** Steers that ride in this attempt's first turn. */
     carried: z.array(z.string()),
     message: z.string().nullable(),
-    reason: z.enum(['first', 'resume', 'retry']),
+    reason: z.enum(['first', 'resume', 'retry', 'wake']),
   }),
   z.object({ type: z.literal('launched'), attempt, keeper: identitySchema, agent: identitySchema }),
   z.object({
@@ -244,6 +244,8 @@ const kinds = [
   z.object({ type: z.literal('stopRequested'), reason: z.string(), by: actorSchema }),
   /** The agent has reported and nothing waits: acceptance is closed, its end is being brought about. */
   z.object({ type: z.literal('closing'), attempt }),
+  /** An orchestrator's report is not its last word: it goes on with what its own children come to. */
+  z.object({ type: z.literal('childrenAwaited'), attempt }),
   z.object({ type: z.literal('exited'), attempt, exit: exitSchema, stderrTail: z.string().optional() }),
   /** Keeper and agent are gone without an exit record. */
   z.object({ type: z.literal('vanished'), attempt, detail: z.string() }),

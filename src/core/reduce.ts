@@ -1,6 +1,7 @@
 // The one judge: only `reduce` changes a phase, only `endedPhase` judges an end. Total: a fact that does not fit the state
 // it meets changes nothing and is counted in `misfits`.
 import {
+  isLive,
   isPause,
   isSettingUp,
   type Attempt,
@@ -72,6 +73,7 @@ function born(event: ChildEvent & { type: 'accepted' }): Child {
     paused: false,
     verifying: false,
     retrying: false,
+    delegating: false,
     waitingForSlot: false,
     worktree: null,
     setup: null,
@@ -273,6 +275,8 @@ function apply(child: Child, event: ChildEvent): Child | null {
       return applyStop(child, event)
     case 'closing':
       return onLive(child, event.attempt, (attempt) => withAttempt(child, { ...attempt, closing: true }))
+    case 'childrenAwaited':
+      return onLive(child, event.attempt, (attempt) => withAttempt(child, { ...attempt, awaitsChildren: true }))
     case 'exited':
       return onAttempt(child, event.attempt, (attempt) =>
         attempt.ended === null && attempt.launchedAt !== null
@@ -410,7 +414,8 @@ function applyLaunching(child: Child, event: ChildEvent & { type: 'launching' })
   if (child.setup !== null && child.setup.outcome !== 'done') return null
   if (event.reason === 'first' && (former !== undefined || child.phase !== 'STARTING')) return null
   if (event.reason === 'retry' && !child.retrying) return null
-  if (event.reason === 'resume' && (former === undefined || child.verifying || child.retrying)) return null
+  if (event.reason === 'wake' && !child.delegating) return null
+  if (event.reason === 'resume' && (former === undefined || isLive(child))) return null
   const attempt: Attempt = {
     n: event.attempt,
     round: event.round,
@@ -427,6 +432,7 @@ function applyLaunching(child: Child, event: ChildEvent & { type: 'launching' })
     agentVersion: null,
     turnStarted: false,
     closing: false,
+    awaitsChildren: false,
     report: null,
     conflicts: [],
     endRequest: null,
@@ -447,6 +453,7 @@ function applyLaunching(child: Child, event: ChildEvent & { type: 'launching' })
     paused: false,
     verifying: false,
     retrying: false,
+    delegating: false,
     stopRequest: null,
     parked: null,
     verdict: event.reason === 'retry' ? child.verdict : null,
@@ -478,6 +485,7 @@ function applyStop(child: Child, event: ChildEvent & { type: 'stopRequested' }):
     if (child.phase !== 'PENDING' && child.phase !== 'STARTING') return null
     return settled(calledOff, 'CANCELLED', event.at, 'withdrawn')
   }
+  if (child.delegating) return settled(calledOff, 'CANCELLED', event.at, 'withdrawn')
   if ((child.verifying || child.retrying) && attempt.ended !== null)
     return settled(calledOff, attempt.ended, event.at, 'withdrawn')
   return null
@@ -498,6 +506,8 @@ function ended(child: Child, facts: Attempt, at: string): Child {
   const attempt = { ...facts, ended: phase, endedAt: at }
   const drained = drain({ ...withAttempt(child, attempt) }, phase === 'CANCELLED' ? 'withdrawn' : 'missed', at)
   if (isPause(phase, attempt.endRequest)) return { ...drained, phase: 'INTERRUPTED', paused: true }
+  if (phase === 'SUCCESS' && attempt.awaitsChildren && !attempt.calledOff)
+    return { ...drained, phase: 'RUNNING', delegating: true }
   const verifiable =
     child.task.contract.level !== 'none' &&
     child.worktree !== null &&
@@ -514,6 +524,7 @@ function settled(child: Child, phase: EndedPhase, at: string, fate: 'missed' | '
     paused: false,
     verifying: false,
     retrying: false,
+    delegating: false,
     waitingForSlot: false,
     settledAt: at,
     seen: false,
@@ -544,6 +555,7 @@ function drain(child: Child, fate: 'missed' | 'withdrawn', at: string): Child {
 /** Whether a queued steer has, or will have, an attempt to go to. */
 function receives(child: Child): boolean {
   if (child.phase === 'PENDING') return true
+  if (child.delegating) return true
   if (child.phase !== 'STARTING' && child.phase !== 'RUNNING') return false
   const attempt = child.attempts[child.attempts.length - 1]
   return attempt === undefined || attempt.ended === null

@@ -7,7 +7,7 @@ import { asText } from './toolInput'
 
 const entryKinds = [
   /** An attempt begins: its number, why, and the user turn it starts with. */
-  z.object({ kind: z.literal('turn'), reason: z.enum(['first', 'resume', 'retry']), prompt: z.string() }),
+  z.object({ kind: z.literal('turn'), reason: z.enum(['first', 'resume', 'retry', 'wake']), prompt: z.string() }),
   z.object({ kind: z.literal('text'), text: z.string(), subagent: z.string().optional() }),
   z.object({ kind: z.literal('reasoning'), text: z.string() }),
   z.object({

@@ -26,7 +26,7 @@ export interface Plan {
   readonly attempt: number
   /** Ids of the steers that ride in its first turn. */
   readonly carried: readonly string[]
-  readonly reason: 'first' | 'resume' | 'retry'
+  readonly reason: 'first' | 'resume' | 'retry' | 'wake'
   readonly message: string | null
   readonly sessionId: string
   /** It goes on with the agent's session instead of beginning one. */

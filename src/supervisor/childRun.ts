@@ -63,6 +63,10 @@ export interface ChildRunEvents {
   changed(childId: string): void
   /** A round has settled (or been paused) and its result is on disk. */
   settled(childId: string): void
+  /** Whether what an attempt has just reported is not the child's last word, because its own children are at work. */
+  goesOn(child: Child): Promise<boolean>
+  /** It goes on as soon as there is something to say to it. */
+  delegating(childId: string): void
 }
 
 export class ChildRun {
@@ -112,6 +116,7 @@ export class ChildRun {
         { kind: 'steer', steerId, text: message, by },
       ])
       this.jobs.later(() => this.handOver())
+      if (this.child.delegating) this.events.delegating(this.child.id)
       return null
     })
   }
@@ -186,6 +191,18 @@ export class ChildRun {
       const plan = await this.plan('resume', round, message?.trim() ?? null)
       this.jobs.detached(() => this.launch(plan))
       return { attempt: plan.attempt, carried: plan.carried }
+    })
+  }
+
+  /** The next turn of an orchestrator that waits for its children. `message`: null when steers alone wake it. */
+  wake(message: string | null, capacity: () => Promise<Refused | null>): Promise<Refused | null> {
+    return this.jobs.enqueue(async () => {
+      if (!this.child.delegating) return { code: 'busy', message: `"${this.child.title}" does not wait any more.` }
+      const refused = await capacity()
+      if (refused !== null) return refused
+      const plan = await this.plan('wake', this.child.round, message)
+      this.jobs.detached(() => this.launch(plan))
+      return null
     })
   }
 
@@ -327,7 +344,7 @@ export class ChildRun {
   }
 
   /** Appends the intent. Steers that wait, or were missed, ride in the first turn. */
-  private async plan(reason: 'first' | 'resume' | 'retry', round: number, message: string | null): Promise<Plan> {
+  private async plan(reason: Plan['reason'], round: number, message: string | null): Promise<Plan> {
     const carried = this.child.steers
       .filter((steer) => steer.state === 'queued' || steer.state === 'missed')
       .map((s) => s.id)
@@ -472,6 +489,7 @@ export class ChildRun {
     if (attempt.ended !== null) {
       this.jobs.detached(() => dismissKeeper(this.child, attempt, this.tools))
       if (this.child.verifying) this.jobs.detached(() => this.jobs.surely(() => this.verify()))
+      else if (this.child.delegating) this.events.delegating(this.child.id)
       else if (this.child.retrying)
         await this.jobs.enqueue(() => this.parkRetry('Coxswain ended before it was asked again'))
       else this.jobs.detached(() => this.jobs.surely(() => this.settle()))
@@ -736,6 +754,7 @@ export class ChildRun {
       facts.push({ type: 'interruptRequested', attempt, cause: unattended ? cause : 'lease', reason, by: coxswain })
     }
     facts.push(...(await keepLongSummary(this.record, attempt, last, 'end')))
+    if (!asked && (await this.events.goesOn(this.child))) facts.push({ type: 'childrenAwaited', attempt })
     const tail = (await stderrTail(this.paths.attempt(attempt).folder).catch(() => [])).join('\n')
     facts.push({
       type: 'exited',
@@ -773,7 +792,10 @@ export class ChildRun {
         fact.type === 'vanished' ? [{ kind: 'notice', level: 'warning', text: fact.detail } as const] : [],
       ),
     ])
-    if (this.child.verifying) {
+    if (this.child.delegating) {
+      await this.slot((slots) => slots.release(this.child.id))
+      this.events.delegating(this.child.id)
+    } else if (this.child.verifying) {
       await this.slot((slots) => slots.hold(this.child.id, this.tools.me))
       this.jobs.detached(() => this.jobs.surely(() => this.verify()))
     } else {

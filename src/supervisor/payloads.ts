@@ -70,6 +70,7 @@ export function conditionOf(child: Child): string | null {
   if (child.paused) return 'paused'
   if (child.verifying) return 'verifying'
   if (child.setup !== null && isSettingUp(child)) return `setting up: ${setupBrief(child.setup)}`
+  if (child.delegating) return 'waiting for its children'
   if (child.retrying || (child.phase === 'RUNNING' && currentAttempt(child)?.reason === 'retry')) return 'retry'
   if (child.waitingForSlot) return 'waiting for a free slot'
   if (child.parked !== null) return `parked: ${child.parked}`

@@ -43,6 +43,7 @@ import {
   type TaskRequest,
 } from './commands'
 import { DisposedError } from './jobs'
+import { Orchestration } from './orchestration'
 import { listAnswer, type ListAnswer } from './payloads'
 import type { Problem, Tools } from './tools'
 
@@ -73,6 +74,7 @@ export class Supervisor {
   /** Logs being opened: a log has one writer, so it is opened once. */
   private readonly opening = new Map<string, Promise<ChildRun | undefined>>()
   private readonly bell: Bell
+  private readonly orchestration: Orchestration
   private disposed = false
   /** What `adopt` began. */
   recovered: Promise<unknown> = Promise.resolve()
@@ -84,6 +86,14 @@ export class Supervisor {
 
   constructor(private readonly options: SupervisorOptions) {
     this.bell = new Bell(options.tools.paths.bell)
+    this.orchestration = new Orchestration({
+      paths: options.tools.paths,
+      recorded: () => options.tools.recorded(),
+      runOf: (id) => this.open(id),
+      capacity: ({ id, title }) => this.takeSlots([{ id, title }]),
+      acknowledge: (caller, ids) => this.acknowledge(caller, ids),
+      woken: (id) => this.record({ who: 'coxswain', what: 'wake', child: id }),
+    })
   }
 
   /**
@@ -283,7 +293,7 @@ export class Supervisor {
   }
 
   private live(): Child[] {
-    return [...this.runs.values()].map((run) => run.child).filter((child) => isLive(child) && !child.waitingForSlot)
+    return [...this.runs.values()].map((run) => run.child).filter((child) => takesPlace(child))
   }
 
   private async spawn(
@@ -510,9 +520,13 @@ export class Supervisor {
     }
     return new ChildRun(childId, log, transcript, tools, {
       changed: (id) => this.bell.ring(id),
+      goesOn: (child) => this.orchestration.goesOn(child),
+      delegating: (id) => this.wake(id),
       settled: (id) => {
         this.recordCompletion(id)
         this.options.onSettled?.(id)
+        const above = this.known(id)?.parentChild ?? null
+        if (above !== null) this.wake(above)
         this.startWaiting().catch((error: unknown) => tools.log('error', 'waiting children', { error: String(error) }))
       },
     })
@@ -633,9 +647,17 @@ export class Supervisor {
         if ((await this.takeSlots([{ id, title }])) !== null) return
         run.start()
       }
+      for (const run of this.runs.values()) if (run.child.delegating) this.wake(run.child.id)
     } finally {
       this.startingWaiting = false
     }
+  }
+
+  private wake(id: string): void {
+    const { log } = this.options.tools
+    this.orchestration.wake(id).catch((error: unknown) => {
+      if (!(error instanceof DisposedError)) log('error', 'an orchestrator was not woken', { id, error: String(error) })
+    })
   }
 
   private async with(
@@ -705,6 +727,9 @@ export class Supervisor {
     await this.options.tools.audit.close()
   }
 }
+
+/** It counts against the caps: an orchestrator between its turns has no process, and a child in the queue not yet. */
+const takesPlace = (child: Child): boolean => isLive(child) && !child.waitingForSlot && !child.delegating
 
 interface Draft {
   /** What is not as it was asked for. */

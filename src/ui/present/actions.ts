@@ -89,6 +89,7 @@ function pause(child: Child): Able {
       break
   }
   if (child.verifying) return no(t('its work is being verified'))
+  if (child.delegating) return no(t('it waits for its children'))
   if (isSettingUp(child)) return child.setup?.endRequest ? no(t('it is being paused')) : yes
   const attempt = currentAttempt(child)
   if (attempt === undefined || attempt.launchedAt === null) return no(t('it has not started yet'))

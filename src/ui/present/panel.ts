@@ -7,6 +7,7 @@ import {
   missedSteers,
   openRequests,
   totalUsage,
+  type Attempt,
   type Child,
   type Steer,
 } from '../../core/child'
@@ -226,7 +227,7 @@ function askedToEnd({ attempt, at }: TranscriptEntry, child: Child | undefined):
   return its.report === null || its.endRequest.at <= at
 }
 
-function turnWords(reason: 'first' | 'resume' | 'retry', attempt: number): string {
+function turnWords(reason: Attempt['reason'], attempt: number): string {
   switch (reason) {
     case 'first':
       return t('Started')
@@ -234,6 +235,8 @@ function turnWords(reason: 'first' | 'resume' | 'retry', attempt: number): strin
       return t('Resumed (attempt {n})', { n: attempt })
     case 'retry':
       return t('Asked again (attempt {n})', { n: attempt })
+    case 'wake':
+      return t('Heard from its children (attempt {n})', { n: attempt })
   }
 }
 

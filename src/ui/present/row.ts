@@ -134,6 +134,7 @@ function conditionWords({ words, until }: Child['conditions'][string], now: numb
 
 function doingNow(view: ChildView, now: number): string {
   const { child } = view
+  if (child.delegating) return t('waiting for its children')
   if (child.phase === 'RUNNING' && !child.verifying && (currentAttempt(child)?.endRequest ?? null) === null) {
     const condition = Object.values(child.conditions)[0]
     if (condition !== undefined) return conditionWords(condition, now)
@@ -198,6 +199,7 @@ export function icon(child: Child): Icon {
       return { id: 'loading~spin', color }
     case 'RUNNING':
       if (child.verifying) return { id: 'beaker', color }
+      if (child.delegating) return { id: 'type-hierarchy-sub', color }
       return { id: 'sync~spin', color }
     case 'CANCEL_REQUESTED':
       return { id: 'stop-circle', color }

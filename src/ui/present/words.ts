@@ -35,6 +35,7 @@ export function phaseWords(child: Child): string {
       return t('setting up: {command}', { command: setupBrief(child.setup) })
     case 'RUNNING':
       if (child.verifying) return t('verifying')
+      if (child.delegating) return t('waiting for its children')
       if (openRequests(child).length > 0) return t('waiting for your answer')
       if (currentAttempt(child)?.endRequest) return t('pausing')
       return t('working')

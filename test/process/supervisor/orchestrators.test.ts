@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Caller } from '../../../src/core/ownership'
 import type { Coxswain } from '../../../src/supervisor/openCoxswain'
-import { eventually, script, Stage } from './stage'
+import { eventually, kill, script, Stage } from './stage'
 
 let stage: Stage
 afterEach(() => stage.clear())
@@ -32,6 +32,10 @@ describe('an orchestrator', () => {
       import { readFileSync, writeFileSync } from 'node:fs'
       const run = (file, ...args) => execFileSync(file, args, { encoding: 'utf8' })
       const say = (line) => console.log(JSON.stringify(line))
+      if (process.env.COXSWAIN_RESUME) {
+        say({ type: 'result', ok: true, summary: 'heard' })
+        process.exit(0)
+      }
       writeFileSync('plan.md', 'a plan')
       run('git', 'add', '.')
       run('git', 'commit', '-qm', 'A plan')
@@ -48,7 +52,7 @@ describe('an orchestrator', () => {
       '--agents',
       agents,
     )
-    await stage.settled(top)
+    await stage.until(top, 'waiting for its children', ({ delegating }) => delegating)
     const [below = '', seen] = stage.said(top)
     stage.open('go')
     const child = await stage.settled(below)
@@ -149,5 +153,96 @@ describe('an orchestrator', () => {
     const child = await stage.settled(id)
     expect(child.task.role).toBe('leaf')
     expect(readFileSync(stage.paths.child(id).attempt(1).prompt, 'utf8')).not.toContain('delegate_task')
+  })
+})
+
+describe('an orchestrator between its turns', () => {
+  /** Its first turn dispatches children that wait for latches; every later one says what it was told. */
+  const dispatching = (...latches: string[]) => `
+    import { execFileSync } from 'node:child_process'
+    import { readFileSync, writeFileSync } from 'node:fs'
+    const say = (line) => console.log(JSON.stringify(line))
+    const prompt = readFileSync(process.env.COXSWAIN_PROMPT_FILE, 'utf8')
+    say({ type: 'ready', session_id: process.env.COXSWAIN_SESSION_ID })
+    if (!process.env.COXSWAIN_RESUME) {
+      const tasks = ${JSON.stringify(latches.map((latch) => ({ goal: script(stage.waits(latch), { say: latch }), agent: 'demo', title: latch })))}
+      const file = process.env.COXSWAIN_CONTROL_DIR + '/task.json'
+      writeFileSync(file, JSON.stringify({ tasks }))
+      const out = execFileSync(process.env.COXSWAIN_CLI, ['run', '--task', file, '--detach', '--json'], { encoding: 'utf8' })
+      say({ type: 'text', text: JSON.parse(out).subagent_ids.join(' ') })
+    } else say({ type: 'text', text: prompt })
+    say({ type: 'result', ok: true, summary: process.env.COXSWAIN_RESUME ? 'heard' : 'handed out' })`
+
+  async function dispatched(...latches: string[]): Promise<{ top: string; below: string[] }> {
+    stage.file(JSON.stringify(switched), 'd/settings.json')
+    const agents = stage.agents(dispatching(...latches))
+    const top = await stage.detached({ goal: 'Hand out.', agent: 'kid', role: 'orchestrator' }, '--agents', agents)
+    await stage.until(top, 'waiting for its children', ({ delegating }) => delegating)
+    return { top, below: (stage.said(top)[0] ?? '').split(' ') }
+  }
+
+  it('has one round, and hears once of all it handed out, as its next turn', async () => {
+    stage = Stage.make()
+    const { top, below } = await dispatched('one', 'two')
+    const [row] = (await stage.json('list')).subagents.filter(
+      (entry: { subagent_id: string }) => entry.subagent_id === top,
+    )
+    expect([row.phase, row.condition, row.accepting_steer]).toEqual(['RUNNING', 'waiting for its children', true])
+    expect((await stage.json('result', top)).ready).toBe(false)
+    stage.open('one')
+    await stage.settled(below[0] ?? '')
+    expect((await stage.child(top)).attempts).toHaveLength(1)
+    stage.open('two')
+    const child = await stage.settled(top)
+    expect([child.phase, child.round, child.attempts.map(({ reason }) => reason)]).toEqual([
+      'SUCCESS',
+      1,
+      ['first', 'wake'],
+    ])
+    const [, heard = ''] = stage.said(top)
+    for (const id of below) expect(heard.split(`| ${id} |`)).toHaveLength(2)
+    expect(heard).toMatch(/SUCCESS \\(claimed\\) \\| not checked/)
+    const acknowledged = await Promise.all(
+      below.map(async (id) => (await stage.child(id)).completions[0]?.acknowledged),
+    )
+    expect(acknowledged).toEqual([true, true])
+    await stage.untilNothingRuns()
+  })
+
+  it('reads a steer as its next turn, and goes on waiting after it', async () => {
+    stage = Stage.make()
+    const { top } = await dispatched('one')
+    await stage.json('steer', top, 'Mind the tide.')
+    const steered = await stage.until(
+      top,
+      'waiting again',
+      ({ delegating, attempts }) => delegating && attempts.length === 2,
+    )
+    expect(steered.steers.map(({ state }) => state)).toEqual(['confirmed'])
+    expect(stage.said(top)[1]).toContain('Mind the tide.')
+    stage.open('one')
+    expect((await stage.settled(top)).attempts).toHaveLength(3)
+  })
+
+  it('is called off while it waits; its children go on and stay its own', async () => {
+    stage = Stage.make()
+    const { top, below } = await dispatched('one')
+    await stage.json('stop', top)
+    expect((await stage.settled(top)).phase).toBe('CANCELLED')
+    stage.open('one')
+    expect(await stage.settled(below[0] ?? '')).toMatchObject({ phase: 'SUCCESS', parentChild: top })
+    expect((await stage.child(top)).attempts).toHaveLength(1)
+  })
+
+  it('is woken by whoever owns the store when the owner that saw it wait is dead', async () => {
+    stage = Stage.make()
+    const { top, below } = await dispatched('one')
+    kill((await stage.owner())?.process.pid ?? 0, 'SIGKILL')
+    stage.open('one')
+    // Any command that acts brings a new owner.
+    await stage.cli('stop', 'aaaaaaaaaa')
+    const child = await stage.settled(top)
+    expect([child.phase, child.attempts.length]).toEqual(['SUCCESS', 2])
+    expect(stage.said(top)[1]).toContain(below[0])
   })
 })

@@ -18,6 +18,7 @@ function shape(child: Child): string {
           a.ready,
           a.turnStarted,
           a.closing,
+          a.awaitsChildren,
           a.report?.ok,
           a.conflicts.length > 0,
           a.endRequest?.cause,
@@ -26,7 +27,14 @@ function shape(child: Child): string {
   )
   const steers = child.steers.map((steer) => [steer.state, steer.carried, steer.attempt].join())
   const requests = child.requests.map((request) => `${request.attempt}${request.answer?.kind}`)
-  const flags = [child.paused, child.verifying, child.retrying, child.worktree !== null, child.stopRequest !== null]
+  const flags = [
+    child.paused,
+    child.verifying,
+    child.retrying,
+    child.delegating,
+    child.worktree !== null,
+    child.stopRequest !== null,
+  ]
   const { phase, round, verdict, settledAt, setup } = child
   const setting = setup === null ? 'none' : [setup.outcome, setup.endRequest !== null].join()
   return [
@@ -73,6 +81,7 @@ function problems(before: Child | undefined, child: Child): string[] {
     'a question is open and nobody can hear the answer',
   )
   say(acceptance(child).accepting && !isLive(child), 'accepts steers though it is not live')
+  say(child.delegating && (child.phase !== 'RUNNING' || liveAttempt), 'delegating beside a process or an end')
   say(child.verifying && child.phase !== 'RUNNING', 'verifying but not RUNNING')
   say(child.paused !== (child.phase === 'INTERRUPTED' && child.settledAt === null), 'paused and settled disagree')
   say(settledPhases.has(child.phase) && !child.paused && child.settledAt === null, 'ended but not settled')
@@ -150,6 +159,21 @@ describe('reduce', () => {
       'verifiedOk',
       'verifiedRetry',
     ],
+    orchestrators: [
+      ...lifecycle,
+      'wake',
+      'awaited',
+      'reportOk',
+      'turn',
+      'queue',
+      'sent',
+      'withdrawn',
+      'exit0',
+      'exit1',
+      'vanished',
+      'verifiedOk',
+      'verifiedRetry',
+    ],
     questions: [
       ...lifecycle,
       'exit0',
@@ -163,7 +187,19 @@ describe('reduce', () => {
     ],
   }
   /** Of a second attempt only what can still change the child's course. */
-  const second = new Set(['setup', 'resume', 'retry', 'launched', 'turn', 'stop', 'exit0', 'verifiedOk'])
+  const second = new Set([
+    'setup',
+    'wake',
+    'awaited',
+    'reportOk',
+    'resume',
+    'retry',
+    'launched',
+    'turn',
+    'stop',
+    'exit0',
+    'verifiedOk',
+  ])
   const rows = Object.keys(themes).flatMap((theme) => (['none', 'full'] as const).map((level) => ({ theme, level })))
   test.each(rows)(
     'holds its invariants over every order of facts about $theme (contract $level)',
@@ -204,7 +240,7 @@ describe('reduce', () => {
       expect(frontier).toEqual([])
       expect([...phases].sort()).toEqual(
         ['CANCELLED', 'CANCEL_REQUESTED', 'FAILURE', 'INTERRUPTED', 'PENDING', 'RUNNING', 'STARTING', 'SUCCESS']
-          .filter((phase) => phase !== 'SUCCESS' || theme === 'reports and ends')
+          .filter((phase) => phase !== 'SUCCESS' || ['reports and ends', 'orchestrators'].includes(theme))
           .sort(),
       )
       expect(transitions).toBeGreaterThan(1_000)

@@ -1,0 +1,84 @@
+// Orchestrator children between their turns: one that has reported while its own children are at work goes on, in the same
+// round, with what they came to. It is woken by a completion, a pause of a child, or a steer, never in the middle of a turn,
+// and by no clock.
+import { isLive, type Child } from '../core/child'
+import { noticesOf, completionsOf } from '../core/completion'
+import type { Refused } from '../core/decide'
+import type { Caller } from '../core/ownership'
+import type { StorePaths } from '../record/paths'
+import type { ChildRun } from './childRun'
+import { completionsFor, dispatchedBy, pendingNotices } from './completions'
+
+export interface OrchestrationOptions {
+  readonly paths: StorePaths
+  /** Every child of the store as recorded now. */
+  recorded(): Promise<readonly Child[]>
+  runOf(id: string): Promise<ChildRun | undefined>
+  /** A place on this machine for the next attempt, or who holds them. */
+  capacity(child: Child): Promise<Refused | null>
+  acknowledge(caller: Caller, ids: readonly string[]): Promise<unknown>
+  woken(id: string): void
+}
+
+export class Orchestration {
+  /** One at a time per child; what comes meanwhile is looked at after it. */
+  private readonly waking = new Map<string, Promise<void>>()
+
+  constructor(private readonly options: OrchestrationOptions) {}
+
+  /** Whether what `child` has just reported is not its last word: children of its own are at work, or were not heard. */
+  async goesOn(child: Child): Promise<boolean> {
+    if (child.task.role !== 'orchestrator' || !child.task.recipe.abilities.resume) return false
+    const own = dispatchedBy(callerOf(child.id), await this.options.recorded())
+    return own.some(isLive) || completionsOf(own).some((due) => !due.acknowledged) || noticesOf(own).length > 0
+  }
+
+  /** Looks whether there is something to say to this child, and begins its next turn with it. */
+  async wake(id: string): Promise<void> {
+    const before = this.waking.get(id) ?? Promise.resolve()
+    const waking = before.then(() => this.look(id))
+    const kept = waking.catch(() => undefined)
+    this.waking.set(id, kept)
+    try {
+      await waking
+    } finally {
+      if (this.waking.get(id) === kept) this.waking.delete(id)
+    }
+  }
+
+  private async look(id: string): Promise<void> {
+    const run = await this.options.runOf(id)
+    if (run?.child.delegating !== true) return
+    const caller = callerOf(id)
+    const children = await this.options.recorded()
+    const due = await completionsFor(caller, children, this.options.paths)
+    const notices = pendingNotices(caller, children)
+    const ids = [...due.map((one) => one.completion_id), ...notices.map((one) => one.notice_id)]
+    const told = ids.filter((one) => run.child.attempts.some(({ message }) => message?.includes(mark(one))))
+    const fresh = [
+      ...due
+        .filter((one) => !told.includes(one.completion_id))
+        .map((one) => `${mark(one.completion_id)}\n${one.relay}`),
+      ...notices
+        .filter((one) => !told.includes(one.notice_id))
+        .map((one) => `${mark(one.notice_id)}\n${one.subagent_id} ${one.title}: ${one.outcome}`),
+    ]
+    if (told.length > 0) await this.options.acknowledge(caller, told)
+    const steered = run.child.steers.some(({ state }) => state === 'queued' || state === 'missed')
+    const atWork = dispatchedBy(caller, children).some(isLive)
+    if (fresh.length === 0 && !steered && atWork) return
+    const message =
+      fresh.length > 0 ? fresh.join('\n\n') : steered ? null : 'None of your children is at work any more.'
+    if ((await run.wake(message, () => this.options.capacity(run.child))) !== null) return
+    this.options.woken(id)
+    await this.options.acknowledge(
+      caller,
+      ids.filter((one) => !told.includes(one)),
+    )
+  }
+}
+
+/** How the record tells what an orchestrator has been told, whatever became of the acknowledgement. */
+const mark = (id: string): string => `[from Coxswain: ${id}]`
+
+const callerOf = (id: string): Caller => ({ kind: 'parent', session: `child:${id}`, child: id })
