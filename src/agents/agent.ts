@@ -30,6 +30,8 @@ export interface Abilities {
   readonly resume: boolean
   readonly approvals: boolean
   readonly cost: boolean
+  /** A person can go on with its session in a terminal. */
+  readonly terminal?: boolean | undefined
 }
 
 /** Everything a conversation may depend on. Paths are absolute; nothing here was read from the worktree. */
@@ -127,6 +129,19 @@ export interface Agent {
   readonly probe: Probe
   /** Files of rules its users keep in repositories, which it must be handed because it is not let read the rest there. */
   readonly projectRules?: readonly string[]
+  /** How a person goes on with a session in a terminal; absent when nobody can. */
+  readonly terminal?: {
+    args(sessionId: string): readonly string[]
+    /** Where the vendor notes which process has which session open: the folder, and what one of its files says. */
+    readonly openSessions?: {
+      folder(environment: Readonly<Record<string, string | undefined>>): string | undefined
+      /** `startTime` as the process table has it. */
+      read(
+        name: string,
+        text: string,
+      ): { readonly pid: number; readonly startTime: string; readonly sessionId: string } | undefined
+    }
+  }
   /** Why it cannot be limited to these tools, or null. Absent: it cannot be limited at all. */
   toolsProblem?(allowed: readonly string[]): string | null
   converse(start: ConversationStart): Conversation

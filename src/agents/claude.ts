@@ -66,7 +66,10 @@ export function claudeAgent(id: string, settings: ClaudeSettings): Agent {
   return {
     id,
     label: id === 'claude' ? 'Claude Code' : id,
-    abilities: { steerMode: 'at_tool_boundary', receipt: 'observed', resume: true, approvals: true, cost: true },
+    abilities: {
+      ...{ steerMode: 'at_tool_boundary', receipt: 'observed', resume: true, approvals: true, cost: true },
+      terminal: true,
+    },
     probe: {
       programs: [settings.executable ?? 'claude'],
       args: ['--version'],
@@ -78,6 +81,13 @@ export function claudeAgent(id: string, settings: ClaudeSettings): Agent {
       const unknown = allowed.filter((word) => toolsFor(word) === undefined)
       if (unknown.length === 0) return null
       return `Claude Code has no tools for ${unknown.map((word) => `"${word}"`).join(', ')}; say ${Object.keys(neutralTools).join(', ')} or a tool’s exact name.`
+    },
+    terminal: {
+      args: (sessionId) => ['--resume', sessionId],
+      openSessions: {
+        folder: ({ CLAUDE_CONFIG_DIR: own, HOME: home }) => inFolder(own ?? inFolder(home, '.claude'), 'sessions'),
+        read: readOpenSession,
+      },
     },
     converse: (start) => new ClaudeConversation(settings, start),
   }
@@ -99,6 +109,18 @@ function readVersion(output: string): ProbeReading {
       notes: ['gives no lifecycle receipts: a steer shows as delivered when it is folded, not earlier'],
     }
   return { version }
+}
+
+const inFolder = (folder: string | undefined, name: string): string | undefined =>
+  folder === undefined ? undefined : `${folder}/${name}`
+
+const openSessionSchema = z.object({ pid: z.number().int().positive(), procStart: z.string(), sessionId: z.string() })
+
+function readOpenSession(name: string, noted: string) {
+  const parsed = name.endsWith('.json') ? openSessionSchema.safeParse(objectIn(noted)) : undefined
+  if (parsed?.success !== true) return undefined
+  const { pid, procStart: startTime, sessionId } = parsed.data
+  return { pid, startTime, sessionId }
 }
 
 const neutralTools: Readonly<Record<string, readonly string[]>> = {

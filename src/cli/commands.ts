@@ -196,6 +196,21 @@ export async function resume({ open, out, words }: Invocation): Promise<number> 
   })
 }
 
+/** Prints the command once nothing of the child runs any more: before that it would be the second in its session. */
+export async function takeOver({ open, out, words }: Invocation): Promise<number> {
+  const id = word(words, 0, 'The ID of a child')
+  return await withStore(await open('command'), async (coxswain) => {
+    const { commands } = coxswain
+    const answer = granted(await commands.takeOver({ subagent_id: id }))
+    await until(coxswain, () => Promise.resolve(!isLive(viewed(coxswain, id).child)))
+    out.print(
+      { ...answer, status: 'ready' },
+      `${answer.command}\n\n${answer.note} Hand it back with: coxswain resume ${id}`,
+    )
+    return 0
+  })
+}
+
 /** stop, interrupt, withdraw, answer, discard. */
 export async function act(command: string, { open, out, words, flags }: Invocation): Promise<number> {
   const id = word(

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 import { openCoxswain, type Coxswain, type CoxswainOptions } from '../supervisor/openCoxswain'
 import { flagOptions, type Flags, type Invocation } from './invocation'
 import { UsageError, type Output } from './output'
-import { agents, act, list, result, resume, show, steer, transcript } from './commands'
+import { agents, act, list, result, resume, show, steer, takeOver, transcript } from './commands'
 import { audit, decide, verify } from './judging'
 import { doctor } from './doctor'
 import { machineSettings } from './machineSettings'
@@ -26,6 +26,8 @@ const usage = `Usage: coxswain COMMAND [options]
   answer REQUEST_ID TEXT|--allow|--deny WHY
   interrupt ID [--reason R]      pause it: session, worktree and branch are kept
   resume ID [TEXT|-]             go on, with a new instruction
+  takeover ID                    pause it and print the command that goes on with its session in your terminal;
+                                 end that before you hand it back with resume
   stop ID [--reason R]           call it off
   verify ID                      run the checks of its contract again
   apply ID [--squash | --patch] [--override CHECK]...
@@ -57,6 +59,7 @@ const allowed: Readonly<Record<string, readonly (keyof Flags)[]>> = {
   interrupt: ['reason'],
   stop: ['reason'],
   resume: [],
+  takeover: [],
   discard: ['force'],
   agents: [],
   verify: [],
@@ -136,6 +139,8 @@ async function dispatch(argv: readonly string[], out: Output): Promise<number> {
       return await steer(invocation)
     case 'resume':
       return await resume(invocation)
+    case 'takeover':
+      return await takeOver(invocation)
     case 'agents':
       return await agents(invocation)
     case 'verify':

@@ -158,6 +158,8 @@ export interface Child {
   readonly setup: SettingUp | null
   readonly discarded: boolean
   readonly applied: boolean
+  /** A person goes on with its session in a terminal; until the next attempt. */
+  readonly takenOver: boolean
   readonly attempts: readonly Attempt[]
   readonly round: number
   /** The vendor's session id, once known. */

@@ -202,6 +202,30 @@ export function decideResume(child: Child | undefined, message: string | undefin
   return null
 }
 
+/** `by`: a parent does not take a child out of a person's hands. */
+export function decideHandBack(child: Child | undefined, by: 'person' | 'parent'): Refused | null {
+  if (child === undefined) return unknownChild
+  return child.takenOver && by === 'parent'
+    ? no('busy', `A person has taken over "${child.title}" in a terminal. It goes on here once they hand it back.`)
+    : null
+}
+
+export function decideTakeOver(child: Child | undefined): Refused | null {
+  if (child === undefined) return unknownChild
+  const { task, title } = child
+  if (task.recipe.abilities.terminal !== true)
+    return no('unsupported', `A session of ${task.recipe.label} cannot be gone on with in a terminal.`)
+  if (child.worktree === null || child.discarded)
+    return no('unsupported', `"${title}" has no worktree to go on in. Start a new child with the same brief.`)
+  if (child.phase === 'CANCEL_REQUESTED')
+    return no('busy', `"${title}" is being stopped. Take it over once it has ended.`)
+  if (child.verifying || child.retrying)
+    return no('busy', `The work of "${title}" is being verified. Take it over once that is through.`)
+  if (!child.attempts.some((attempt) => attempt.turnStarted))
+    return no('busy', `"${title}" has not said anything yet, so there is no session to go on with.`)
+  return null
+}
+
 export function decideDiscard(child: Child | undefined): Refused | null {
   if (child === undefined) return unknownChild
   return isLive(child) ? no('busy', `"${child.title}" is running; stop it before discarding its worktree.`) : null

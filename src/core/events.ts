@@ -49,6 +49,7 @@ export const recipeSchema = z.object({
     resume: z.boolean(),
     approvals: z.boolean(),
     cost: z.boolean(),
+    terminal: z.boolean().optional(),
   }),
 })
 
@@ -278,6 +279,8 @@ const kinds = [
     by: actorSchema,
   }),
   z.object({ type: z.literal('discarded'), what: z.string(), by: actorSchema }),
+  /** A person goes on with its session in a terminal. */
+  z.object({ type: z.literal('takenOver'), by: actorSchema }),
   /** Something a person must be told that changes no state: a write that failed, a gap, a late terminal. */
   z.object({ type: z.literal('noted'), level: z.enum(['info', 'warning', 'error']), text: z.string() }),
 ] as const

@@ -34,6 +34,13 @@ export function decideAnswerBy(caller: Caller, child: Child, requestId: string, 
   return { code: 'unsupported', message: 'Only a person can allow this. It waits in the panel; you may deny it.' }
 }
 
+/** A terminal has a person at it. */
+export function decideTakeOverBy(caller: Caller): Refused | null {
+  return caller.kind === 'person'
+    ? null
+    : { code: 'unsupported', message: 'Only a person takes a child over in a terminal. Steer it, or pause it.' }
+}
+
 /** The checked-out branch is the person's. */
 export function decideApplyBy(caller: Caller): Refused | null {
   if (caller.kind === 'person') return null

@@ -79,6 +79,7 @@ function born(event: ChildEvent & { type: 'accepted' }): Child {
     setup: null,
     discarded: false,
     applied: false,
+    takenOver: false,
     attempts: [],
     round: 1,
     sessionId: null,
@@ -332,6 +333,8 @@ function apply(child: Child, event: ChildEvent): Child | null {
       }
     case 'applied':
       return child.worktree === null ? null : { ...child, applied: true }
+    case 'takenOver':
+      return child.worktree === null || child.takenOver ? null : { ...child, takenOver: true }
     case 'discarded':
       return child.worktree === null ? null : { ...child, discarded: true }
     case 'noted':
@@ -451,6 +454,7 @@ function applyLaunching(child: Child, event: ChildEvent & { type: 'launching' })
     ...child,
     phase: 'STARTING',
     paused: false,
+    takenOver: false,
     verifying: false,
     retrying: false,
     delegating: false,

@@ -235,7 +235,10 @@ export class ChildRun {
   note(
     fact: Extract<
       Fact,
-      { type: 'renamed' | 'flagged' | 'noted' | 'completionAcknowledged' | 'noticeAcknowledged' | 'applied' }
+      {
+        type:
+          'renamed' | 'flagged' | 'noted' | 'completionAcknowledged' | 'noticeAcknowledged' | 'applied' | 'takenOver'
+      }
     >,
     known: (child: Child) => boolean = () => false,
   ): Promise<void> {

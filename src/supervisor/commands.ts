@@ -95,6 +95,7 @@ export const flagRequestSchema = z.strictObject({
 export const discardRequestSchema = z.strictObject({ subagent_id: z.string(), force: z.boolean().optional() })
 
 export const verifyRequestSchema = z.strictObject({ subagent_id: z.string() })
+export const takeOverRequestSchema = z.strictObject({ subagent_id: z.string() })
 export const applyRequestSchema = z.strictObject({
   subagent_id: z.string(),
   how: z.enum(['merge', 'squash', 'patch']).optional(),
@@ -168,6 +169,17 @@ export interface AcknowledgeAnswer {
   readonly acknowledged: readonly string[]
 }
 
+export interface TakeOverAnswer {
+  readonly action: 'takeOver'
+  readonly subagent_id: string
+  /** pausing: its process has been asked to end; the command may be run once it has. */
+  readonly status: 'ready' | 'pausing'
+  readonly cwd: string
+  /** What to type, in any folder. */
+  readonly command: string
+  readonly note: string
+}
+
 /** Every acting command. None of them waits for a child; all may be refused. */
 export interface Commands {
   spawn(request: SpawnRequest): Promise<DispatchAnswer | Refusal>
@@ -183,6 +195,8 @@ export interface Commands {
   discard(request: z.infer<typeof discardRequestSchema>): Promise<DiscardAnswer | Refusal>
   /** Runs the checks again; the new verdict shows in the child. */
   verify(request: z.infer<typeof verifyRequestSchema>): Promise<DoneAnswer | Refusal>
+  /** Gives the child's session to a person at a terminal; resume takes it back. */
+  takeOver(request: z.infer<typeof takeOverRequestSchema>): Promise<TakeOverAnswer | Refusal>
   /** Brings the child's work into the branch that is checked out in the repository. */
   apply(request: z.infer<typeof applyRequestSchema>): Promise<ApplyAnswer | Refusal>
   /** Of the caller's own delegations only; twice is once. */
@@ -210,6 +224,7 @@ export const requestSchemas = {
   discard: discardRequestSchema,
   verify: verifyRequestSchema,
   apply: applyRequestSchema,
+  takeOver: takeOverRequestSchema,
   acknowledge: acknowledgeRequestSchema,
   setup: setupRequestSchema,
 } as const satisfies { [K in keyof Commands]: z.ZodType<Parameters<Commands[K]>[0]> }

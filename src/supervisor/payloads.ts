@@ -67,6 +67,7 @@ export function listEntry(child: Child, activity: string | null, now: Date): Lis
 
 /** What qualifies the phase, in a few words; null when nothing does. */
 export function conditionOf(child: Child): string | null {
+  if (child.takenOver && !isLive(child)) return 'taken over in a terminal'
   if (child.paused) return 'paused'
   if (child.verifying) return 'verifying'
   if (child.setup !== null && isSettingUp(child)) return `setting up: ${setupBrief(child.setup)}`

@@ -8,6 +8,8 @@ import {
   decideApply,
   decideBatchGoals,
   decideCapacity,
+  decideHandBack,
+  decideTakeOver,
   decideText,
   GOAL_MAX,
   unknownChild,
@@ -15,7 +17,7 @@ import {
   type Refused,
 } from '../core/decide'
 import type { Actor, Fact, Limits, Recipe, Task } from '../core/events'
-import { decideAnswerBy, decideApplyBy, ownsChild, sessionOf, type Caller } from '../core/ownership'
+import { decideAnswerBy, decideApplyBy, decideTakeOverBy, ownsChild, sessionOf, type Caller } from '../core/ownership'
 import { plainLine } from '../core/plainText'
 import { decideHandedOn, decideOwnDispatch, depthOf, roleAt, type SpawnLimits } from '../core/spawnTree'
 import type { SetupRequest } from '../core/setup'
@@ -40,11 +42,13 @@ import {
   type Refusal,
   type ResumeAnswer,
   type SpawnRequest,
+  type TakeOverAnswer,
   type TaskRequest,
 } from './commands'
 import { DisposedError } from './jobs'
 import { Orchestration } from './orchestration'
 import { listAnswer, type ListAnswer } from './payloads'
+import { openIn, terminalCommand } from './takeOver'
 import type { Problem, Tools } from './tools'
 
 export interface SupervisorSettings {
@@ -259,6 +263,8 @@ export class Supervisor {
         const answer = { action: 'apply', subagent_id, status: 'applied', how, commit, branch, note } as const
         return audited('apply', subagent_id, answer, { how, commit, overridden: override })
       },
+      takeOver: async ({ subagent_id }) =>
+        audited('takeOver', subagent_id, await this.takeOver(caller, by, subagent_id)),
       acknowledge: ({ completion_ids }) => this.acknowledge(caller, completion_ids),
       setup: async (request) => {
         if (caller.kind !== 'person')
@@ -532,9 +538,43 @@ export class Supervisor {
     })
   }
 
+  private async takeOver(caller: Caller, by: Actor, id: string): Promise<TakeOverAnswer | Refusal> {
+    const run = await this.own(caller, id)
+    const refused = decideTakeOverBy(caller) ?? decideTakeOver(run?.child)
+    if (run === undefined || refused !== null) return { error: refused ?? unknownChild }
+    const agent = this.options.tools.agentOf(run.child.task.recipe)
+    const command = 'message' in agent ? undefined : terminalCommand(run.child, agent)
+    if (command === undefined)
+      return { error: { code: 'unsupported', message: `"${run.child.title}" has no session for a terminal.` } }
+    await run.note({ type: 'takenOver', by }, (child) => child.takenOver)
+    // One that ends by itself in this very moment has nothing to be paused.
+    await run.interrupt('taken over in a terminal', by)
+    return {
+      action: 'takeOver',
+      subagent_id: id,
+      status: isLive(run.child) ? 'pausing' : 'ready',
+      cwd: command.cwd,
+      command: command.line,
+      note: 'Go on with it there; end it there before you hand it back with resume.',
+    }
+  }
+
+  /** A session that somebody has open elsewhere is not resumed: the last one to write would win. */
+  private async openElsewhere(child: Child): Promise<Refused | null> {
+    const { tools } = this.options
+    const agent = tools.agentOf(child.task.recipe)
+    if (isLive(child) || child.sessionId === null || 'message' in agent) return null
+    const found = await openIn(child.sessionId, agent, tools.environment)
+    if (found === undefined) return null
+    const message = `The session of "${child.title}" is open in another process (${found.pid}). End it there first; two in one session lose the work of one.`
+    return { code: 'busy', message }
+  }
+
   private async resume(caller: Caller, id: string, message: string | undefined): Promise<ResumeAnswer | Refusal> {
     const run = await this.own(caller, id)
     if (run === undefined) return { error: unknownChild }
+    const held = decideHandBack(run.child, caller.kind) ?? (await this.openElsewhere(run.child))
+    if (held !== null) return { error: held }
     const { title } = run.child
     const started = await run.resume(
       message,

@@ -16,6 +16,7 @@ import { FileMarks } from './review/fileMarks'
 import { REVIEW_SCHEME, ReviewFiles } from './review/reviewFiles'
 import { StatusItem } from './statusBar'
 import { Supervision, type Opener } from './supervision'
+import { Terminals } from './terminals'
 import { ChildrenTree, UnreadMarks } from './tree/childrenTree'
 
 /**
@@ -32,6 +33,7 @@ export function activateUi(
   const supervision = new Supervision(opener(log), log)
   const acts = new Acts(supervision)
   const panels = new TranscriptPanels(acts, supervision, log, context.extensionUri)
+  const terminals = new Terminals(acts, supervision)
   const tree = new ChildrenTree(supervision, () => Date.now(), context.workspaceState)
 
   const dist = path.join(context.extensionPath, 'dist')
@@ -61,11 +63,12 @@ export function activateUi(
     log,
     supervision,
     panels,
+    terminals,
     tree,
     new StatusItem(supervision),
     new Attention(supervision, (childId) => panels.isVisible(childId), log),
     offerToChat(context, supervision),
-    registerCommands({ supervision, acts, tree, panels, memory: context.workspaceState, log, dist }),
+    registerCommands({ supervision, acts, tree, panels, terminals, memory: context.workspaceState, log, dist }),
     vscode.window.registerWebviewPanelSerializer(PANEL_TYPE, panels),
     vscode.window.registerFileDecorationProvider(new UnreadMarks()),
     marks,

@@ -3,7 +3,7 @@
 import * as vscode from 'vscode'
 import { missedSteers } from '../core/child'
 import type { Answer } from '../core/events'
-import { isRefusal, type Commands, type Refusal } from '../supervisor/commands'
+import { isRefusal, type Commands, type Refusal, type TakeOverAnswer } from '../supervisor/commands'
 import type { ChildView, StoreView } from '../supervisor/view'
 import { t } from './present/l10n'
 import { forNotice } from './present/safe'
@@ -45,6 +45,14 @@ export class Acts {
     return this.ask((commands) =>
       commands.resume({ subagent_id: childId, ...(text === null || text.trim() === '' ? {} : { message: text }) }),
     )
+  }
+
+  /** The command that goes on with its session in a terminal, or why there is none. */
+  async takeOver(childId: string): Promise<TakeOverAnswer | Outcome> {
+    const opened = await this.supervision.open()
+    if (opened.kind === 'closed') return { ok: false, words: opened.message }
+    const answer = await opened.coxswain.commands.takeOver({ subagent_id: childId })
+    return isRefusal(answer) ? { ok: false, words: forNotice(answer.error.message) } : answer
   }
 
   verify(childId: string): Promise<Outcome> {

@@ -34,6 +34,7 @@ import { searchCommands } from './searchTranscripts'
 import { setUpWorktrees } from './setUpWorktrees'
 import { subtreeCommands } from './subtree'
 import type { Supervision } from './supervision'
+import type { Terminals } from './terminals'
 import { worktreeCommands } from './worktrees'
 import { groupTitle, type ChildrenTree, type TreeNode } from './tree/childrenTree'
 
@@ -42,6 +43,7 @@ export interface CommandParts {
   readonly acts: Acts
   readonly tree: ChildrenTree
   readonly panels: TranscriptPanels
+  readonly terminals: Terminals
   readonly memory: vscode.Memento
   readonly log: vscode.LogOutputChannel
   /** The folder with the built command line. */
@@ -52,7 +54,7 @@ export interface CommandParts {
 const entrySchema = z.object({ n: z.number().int().nonnegative() })
 
 export function registerCommands(parts: CommandParts): vscode.Disposable {
-  const { supervision, acts, tree, panels, memory, log, dist } = parts
+  const { supervision, acts, tree, panels, terminals, memory, log, dist } = parts
   const registered: vscode.Disposable[] = []
   const command = (name: string, run: (...args: unknown[]) => Promise<void> | void): void => {
     registered.push(
@@ -179,6 +181,24 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
       t('No child can be resumed now: it has to be paused or ended, with its worktree still there.'),
     )
     if (targets.length > 0) await resume(targets)
+  })
+  command('takeOver', async (...args) => {
+    const needed = t('No child can be taken over now: it has to have said something, and its agent to have a terminal.')
+    const [child] = await meant(args.slice(0, 1), can('takeOver'), t('Take over a child in a terminal'), needed)
+    if (child !== undefined) say(child, await terminals.takeOver(child))
+  })
+  command('handBack', async (...args) => {
+    const needed = t('No child has been taken over.')
+    const taken: Wanted = (child) => child.takenOver
+    const [child] = await meant(args.slice(0, 1), taken, t('Hand a child back'), needed)
+    if (child === undefined) return
+    const text = await askText({
+      title: t('Hand back “{title}”', { title: titleOf(child.child) }),
+      prompt: t('Its terminal is closed. A message is optional: Enter lets it go on from where you left it.'),
+      placeholder: steerPlaceholder(),
+      refuse: (typed) => (typed.trim() === '' ? null : refuseSteer(typed)),
+    })
+    if (text !== undefined && text !== BACK) say(child, await terminals.handBack(child, text))
   })
   command('stop', async (...args) => {
     const targets = await meant(

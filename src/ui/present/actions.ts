@@ -9,6 +9,7 @@ import {
   openRequests,
   type Child,
 } from '../../core/child'
+import { decideTakeOver } from '../../core/decide'
 import { t } from './l10n'
 
 export type Able = { readonly able: true } | { readonly able: false; readonly why: string }
@@ -21,6 +22,7 @@ export interface Actions {
   readonly verify: Able
   readonly apply: Able
   readonly discard: Able
+  readonly takeOver: Able
 }
 
 const yes: Able = { able: true }
@@ -37,6 +39,7 @@ export function actions(child: Child): Actions {
     verify: verify(child),
     apply: apply(child),
     discard: discard(child),
+    takeOver: takeOver(child),
   }
 }
 
@@ -63,6 +66,11 @@ function hasWorktree(child: Child): Able {
   if (child.phase === 'UNKNOWN') return no(t('it cannot be seen at the moment'))
   if (child.worktree === null) return no(t('it never had a worktree'))
   return child.discarded ? no(t('its worktree was discarded')) : yes
+}
+
+function takeOver(child: Child): Able {
+  const refused = decideTakeOver(child)
+  return refused === null ? yes : no(refused.message)
 }
 
 function discard(child: Child): Able {
@@ -156,6 +164,8 @@ export function facets(child: Child): readonly string[] {
     ...(can.verify.able ? ['canVerify'] : []),
     ...(can.apply.able ? ['canApply'] : []),
     ...(can.discard.able ? ['canDiscard'] : []),
+    ...(can.takeOver.able ? ['canTakeOver'] : []),
+    ...(child.takenOver && !isLive(child) ? ['takenOver'] : []),
     ...(openRequests(child).length > 0 && child.phase === 'RUNNING' ? ['asks'] : []),
     ...(child.worktree !== null && !child.discarded ? ['hasWorktree'] : []),
     ...(child.verdict !== null ? ['hasVerdict'] : []),

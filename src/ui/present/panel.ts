@@ -118,7 +118,7 @@ export function panelChild(view: ChildView): PanelChild {
 }
 
 function panelActions(child: Child): PanelChild['can'] {
-  const { discard: _menuOnly, ...can } = actions(child)
+  const { discard: _discard, takeOver: _takeOver, ...can } = actions(child)
   return can
 }
 

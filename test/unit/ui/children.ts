@@ -126,6 +126,7 @@ export const child = (over: Partial<Child> = {}): Child => ({
   setup: null,
   discarded: false,
   applied: false,
+  takenOver: false,
   attempts: [attempt()],
   round: 1,
   sessionId: 's-1',
