@@ -150,7 +150,7 @@ export async function result({ open, out, words, flags }: Invocation): Promise<n
       throw new UsageError('invalid', `--round takes a whole number from 1, not "${flags.round}".`)
     if (round > child.round)
       throw new UsageError('invalid', `"${child.title}" has no round ${round}; its latest is round ${child.round}.`)
-    const found = isLive(child) ? undefined : await readResult(coxswain.paths, id, round)
+    const found = isLive(child) ? undefined : await readResult(coxswain.paths, child, round)
     if (found === undefined) {
       const answer = { ready: false, phase: child.phase }
       out.print(answer, `No result yet: "${child.title}" is ${child.phase}.`)

@@ -28,11 +28,15 @@ export async function doctor({ open, out }: Invocation): Promise<number> {
       : 'another process owns this store and looks after its children'
     const children = coxswain.view.list()
     const live = children.filter(({ child }) => isLive(child)).length
+    const expired = children.filter(({ child }) => child.expiredAt !== null).length
     out.print(
-      { owner, children: children.length, live, findings },
+      { owner, children: children.length, live, expired, findings },
       [
         `${children.length} children, ${live} live; ${owner}.`,
         ...findings.map(({ subagent_id, title, found }) => `${subagent_id}  ${title}: ${found}`),
+        ...(expired === 0
+          ? []
+          : [`Of ${expired}, raw output, transcripts and results were removed after keepFinishedDays.`]),
         ...(findings.length === 0 ? ['Nothing to report.'] : []),
       ].join('\n'),
     )

@@ -192,6 +192,8 @@ export interface Child {
   readonly archived: boolean
   readonly seen: boolean
   readonly settledAt: string | null
+  /** Since when raw output, transcripts and results of its rounds so far are gone. */
+  readonly expiredAt: string | null
   /** Farthest place of the raw output whose facts are in this log, per source, in the present attempt. */
   readonly cursor: { readonly stdout: number; readonly stderr: number }
   /** Facts that did not fit the state they met; they changed nothing. */

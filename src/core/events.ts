@@ -264,6 +264,8 @@ const kinds = [
   /** The parent knows that this attempt was paused. */
   z.object({ type: z.literal('noticeAcknowledged'), attempt }),
   z.object({ type: z.literal('parked'), reason: z.string() }),
+  /** Raw output, transcripts and results are removed: kept for `days`. */
+  z.object({ type: z.literal('expired'), days: z.number().positive() }),
   z.object({ type: z.literal('renamed'), title: z.string(), by: actorSchema }),
   z.object({
     type: z.literal('flagged'),

@@ -97,6 +97,7 @@ function born(event: ChildEvent & { type: 'accepted' }): Child {
     archived: false,
     seen: true,
     settledAt: null,
+    expiredAt: null,
     cursor: { stdout: 0, stderr: 0 },
     misfits: 0,
     lastSeq: event.seq,
@@ -322,6 +323,8 @@ function apply(child: Child, event: ChildEvent): Child | null {
       const ended = child.attempts[child.attempts.length - 1]?.ended ?? null
       return child.retrying && ended !== null ? settled(parked, ended, event.at, 'missed') : parked
     }
+    case 'expired':
+      return child.settledAt === null ? null : { ...child, expiredAt: event.at }
     case 'renamed':
       return { ...child, title: event.title }
     case 'flagged':
@@ -453,6 +456,7 @@ function applyLaunching(child: Child, event: ChildEvent & { type: 'launching' })
   return {
     ...child,
     phase: 'STARTING',
+    expiredAt: null,
     paused: false,
     takenOver: false,
     verifying: false,

@@ -6,7 +6,7 @@ import { completionsOf, noticesOf, pausesOf, type DueCompletion, type DueNotice 
 import { sessionOf, type Caller } from '../core/ownership'
 import type { StorePaths } from '../record/paths'
 import { relayText } from './relay'
-import { readResult, type ChildResult } from './results'
+import { settledResult, type ChildResult } from './results'
 
 export interface Completion {
   /** The same until it is acknowledged, and so is the content. */
@@ -68,7 +68,7 @@ export function acknowledgedBy(
 
 async function told(due: DueCompletion, paths: StorePaths): Promise<Completion> {
   const { id, delegationId, round, members, pausedLeft } = due
-  const subagents = await Promise.all(members.map((child) => resultOrUnknown(paths, child, round)))
+  const subagents = await Promise.all(members.map((child) => settledResult(paths, child, round)))
   return {
     completion_id: id,
     delegation_id: delegationId,
@@ -92,33 +92,6 @@ async function wholeSummaries(results: readonly ChildResult[]): Promise<Readonly
     if (text !== undefined) found.set(subagent_id, text)
   }
   return found
-}
-
-/** A result that was there once and is not any more leaves its child unknown, and says so. */
-async function resultOrUnknown(paths: StorePaths, child: Child, round: number): Promise<ChildResult> {
-  return (
-    (await readResult(paths, child.id, round)) ?? {
-      subagent_id: child.id,
-      title: child.title,
-      round,
-      attempt: child.attempts.filter((attempt) => attempt.round === round).at(-1)?.n ?? 0,
-      phase: 'UNKNOWN',
-      report: null,
-      verdict: null,
-      missed_steers: [],
-      partial: true,
-      duration_s: null,
-      tokens: 0,
-      cost_usd: null,
-      worktree: null,
-      exit: null,
-      stderr_tail: null,
-      failure: 'The result of this round is not in the store any more.',
-      result_hash: '',
-      summary_file: null,
-      transcript: child.liveTranscript,
-    }
-  )
 }
 
 function noticeOf({ id, child, attempt }: DueNotice): PauseNotice {

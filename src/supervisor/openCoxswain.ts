@@ -46,6 +46,7 @@ import { checksOf, knownWorktree, promptPart, sha256, verifyChild } from './veri
 import type { StoreView } from './view'
 
 const beatMs = 2_000
+const dayMs = 86_400_000
 /** An owner whose heart has not beaten for so long while its process lives is frozen. */
 const frozenMs = 15_000
 const patienceMs = 5_000
@@ -183,6 +184,8 @@ class OpenStore implements Coxswain {
   private readonly heart: NodeJS.Timeout
   private readonly ended: Promise<unknown>[] = []
   private disposed = false
+  /** When old children were last looked for, on the monotonic clock. */
+  private clearedAt = 0
   private presence: { dispose(): void } | undefined
 
   constructor(
@@ -393,6 +396,7 @@ class OpenStore implements Coxswain {
     await this.view.refresh()
     const unsettled = this.view.list().filter(({ child }) => isLive(child) || lacksResult(child))
     await supervisor.adopt(unsettled.map(({ child }) => child.id))
+    this.clearOld()
     return true
   }
 
@@ -428,11 +432,22 @@ class OpenStore implements Coxswain {
     })
   }
 
+  /** Beside everything else; nobody waits for it. */
+  private clearOld(): void {
+    this.clearedAt = performance.now()
+    const { keepFinishedDays } = this.options.settings()
+    if (keepFinishedDays === null || this.supervisor === undefined) return
+    this.supervisor
+      .expire(keepFinishedDays)
+      .catch((error: unknown) => this.options.log('error', 'old children', { error: String(error) }))
+  }
+
   private async beat(): Promise<void> {
     if (this.disposed) return
     if (this.lease !== undefined) {
       if (this.lease.isHeld()) {
         this.lease.beat()
+        if (performance.now() - this.clearedAt > dayMs) this.clearOld()
         await this.supervisor?.startWaiting()
         return
       }

@@ -118,9 +118,39 @@ export function resultOf(
 }
 
 /** A round's result; undefined until it is there. */
-export async function readResult(paths: StorePaths, id: string, round: number): Promise<ChildResult | undefined> {
-  const text = await readFile(paths.child(id).result(round), 'utf8').catch(() => undefined)
-  return text === undefined ? undefined : (JSON.parse(text) as ChildResult)
+export async function readResult(paths: StorePaths, child: Child, round: number): Promise<ChildResult | undefined> {
+  return child.completions.some((completion) => completion.round === round)
+    ? await settledResult(paths, child, round)
+    : undefined
+}
+
+/** The result of a round that has one. One that is not in the store any more leaves its child unknown, and says so. */
+export async function settledResult(paths: StorePaths, child: Child, round: number): Promise<ChildResult> {
+  const text = await readFile(paths.child(child.id).result(round), 'utf8').catch(() => undefined)
+  if (text !== undefined) return JSON.parse(text) as ChildResult
+  const kept =
+    'Results are kept for as long as coxswain.keepFinishedDays says; its worktree and branch are not removed.'
+  return {
+    subagent_id: child.id,
+    title: child.title,
+    round,
+    attempt: child.attempts.filter((attempt) => attempt.round === round).at(-1)?.n ?? 0,
+    phase: 'UNKNOWN',
+    report: null,
+    verdict: null,
+    missed_steers: [],
+    partial: true,
+    duration_s: null,
+    tokens: 0,
+    cost_usd: null,
+    worktree: null,
+    exit: null,
+    stderr_tail: null,
+    failure: `The result of this round is not in the store any more. ${kept}`,
+    result_hash: '',
+    summary_file: null,
+    transcript: child.liveTranscript,
+  }
 }
 
 /** Why it did not succeed, for people; null when there is nothing to say. */

@@ -19,6 +19,8 @@ export interface Settings {
   readonly reloadLeaseSeconds: number
   /** '' = beside the repository. */
   readonly worktreeRoot: string
+  /** Days that raw output, transcripts and results of finished children are kept; null = for ever. */
+  readonly keepFinishedDays: number | null
   readonly autonomy: Autonomy
   readonly defaultAgent: string
   readonly maxSpawnDepth: number
@@ -41,6 +43,8 @@ export const defaultSettings: Settings = {
   afterWindowCloses: 'keep',
   reloadLeaseSeconds: 60,
   worktreeRoot: '',
+  // Only where somebody configures it: a command line without settings must not remove what the editor keeps longer.
+  keepFinishedDays: null,
   autonomy: 'edit',
   defaultAgent: 'demo',
   maxSpawnDepth: 1,
@@ -80,6 +84,7 @@ const fields = {
   afterWindowCloses: z.enum(['keep', 'pause']),
   reloadLeaseSeconds: seconds,
   worktreeRoot: z.string(),
+  keepFinishedDays: z.number().positive(),
   autonomy: autonomySchema,
   defaultAgent: z.string().min(1),
   independentCompletions: z.boolean(),

@@ -19,6 +19,7 @@ import {
 import type { Actor, Fact, Limits, Recipe, Task } from '../core/events'
 import { decideAnswerBy, decideApplyBy, decideTakeOverBy, ownsChild, sessionOf, type Caller } from '../core/ownership'
 import { plainLine } from '../core/plainText'
+import { hasExpired } from '../core/retention'
 import { decideHandedOn, decideOwnDispatch, depthOf, roleAt, type SpawnLimits } from '../core/spawnTree'
 import type { SetupRequest } from '../core/setup'
 import { textLogHeader } from '../core/textLog'
@@ -26,6 +27,7 @@ import { writeWhole, syncFolder } from '../record/atomicWrite'
 import type { Deed } from '../record/audit'
 import { Bell } from '../record/bell'
 import { ChildLog } from '../record/childLog'
+import { removeExpired } from '../record/expire'
 import { makeFolder } from '../record/paths'
 import type { HeldSlot } from '../record/slots'
 import { TranscriptFile } from '../record/transcriptFile'
@@ -77,6 +79,8 @@ export class Supervisor {
   private readonly runs = new Map<string, ChildRun>()
   /** Logs being opened: a log has one writer, so it is opened once. */
   private readonly opening = new Map<string, Promise<ChildRun | undefined>>()
+  /** Finished children whose files are being removed. */
+  private readonly clearing = new Map<string, Promise<void>>()
   private readonly bell: Bell
   private readonly orchestration: Orchestration
   private disposed = false
@@ -492,7 +496,42 @@ export class Supervisor {
     return run
   }
 
+  /**
+   * Removes raw output, transcripts and results of children that settled more than `days` ago; never worktrees, branches or
+   * the record of what happened. Those that are open here wait for the next time.
+   */
+  async expire(days: number): Promise<void> {
+    const { tools } = this.options
+    for (const child of await tools.recorded()) {
+      const { id } = child
+      if (this.disposed || !tools.isOwner()) return
+      if (this.runs.has(id) || this.opening.has(id) || !hasExpired(child, days, tools.now())) continue
+      const removal = this.removeFinished(id, days).catch((error: unknown) =>
+        tools.log('error', 'a finished child could not be cleared', { childId: id, error: String(error) }),
+      )
+      this.clearing.set(id, removal)
+      await removal
+      this.clearing.delete(id)
+    }
+  }
+
+  /** On record once it is done: what a crash leaves is removed the next time. */
+  private async removeFinished(id: string, days: number): Promise<void> {
+    const { tools } = this.options
+    const paths = tools.paths.child(id)
+    const log = await ChildLog.open(paths.events, tools.epoch, tools.now)
+    try {
+      await removeExpired(paths)
+      await log.append([{ type: 'expired', days }], true)
+    } finally {
+      await log.close()
+    }
+    this.record({ who: 'coxswain', what: 'expired', child: id, days })
+    this.bell.ring(id)
+  }
+
   private async open(childId: string): Promise<ChildRun | undefined> {
+    await this.clearing.get(childId)
     const known = this.runs.get(childId)
     if (known !== undefined) return known
     const opening = this.opening.get(childId) ?? this.openLog(childId).finally(() => this.opening.delete(childId))

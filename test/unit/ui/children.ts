@@ -139,6 +139,7 @@ export const child = (over: Partial<Child> = {}): Child => ({
   retrying: false,
   parked: null,
   completions: [],
+  expiredAt: null,
   noticed: [],
   notes: [],
   pinned: false,
