@@ -174,6 +174,8 @@ export interface Child {
   /** Every verdict so far, oldest first. */
   readonly verdicts: readonly Verdict[]
   readonly parked: string | null
+  /** A person has taken the work as partial; until another attempt or verdict. */
+  readonly partialAccepted: boolean
   /** Rounds whose result is on disk, since when, and whether the parent has acknowledged it. */
   readonly completions: readonly {
     readonly id: string

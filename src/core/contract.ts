@@ -274,9 +274,14 @@ export function thawContract(
 export function contractRef(
   contract: Contract,
   frozen: FrozenContract,
-): { level: Level; hash?: string; maxRetries: number } {
+): { level: Level; hash?: string; maxRetries: number; deliverables?: string[] } {
   if (contract.level === 'none') return { level: 'none', maxRetries: 0 }
-  return { level: contract.level, hash: frozen.hash, maxRetries: contract.maxRetries }
+  return {
+    level: contract.level,
+    hash: frozen.hash,
+    maxRetries: contract.maxRetries,
+    ...(contract.deliverables.length === 0 ? {} : { deliverables: contract.deliverables.map(({ name }) => name) }),
+  }
 }
 
 /** JSON Schema of the object the child returns, for agents that can be held to one; undefined when none is demanded. */

@@ -242,6 +242,17 @@ export function decideVerify(child: Child | undefined): Refused | null {
   return null
 }
 
+/** Taking work whose verdict is no pass as partial. It stays marked, and applying it still needs its override. */
+export function decideAcceptPartial(child: Child | undefined): Refused | null {
+  if (child === undefined) return unknownChild
+  if (isLive(child)) return no('busy', `"${child.title}" is running; there is no verdict to go by yet.`)
+  const { verdict } = child
+  if (verdict === null) return no('unsupported', `"${child.title}" has no verdict, so there is nothing to accept.`)
+  if (checksToOverride(verdict).length === 0)
+    return no('unsupported', `The verdict on "${child.title}" is ${verdict.status}: nothing is left to accept.`)
+  return null
+}
+
 /** `overrides`: what did not pass and is applied all the same, by the names `checksToOverride` gives. */
 export function decideApply(child: Child | undefined, overrides: readonly string[]): Refused | null {
   if (child === undefined) return unknownChild

@@ -57,6 +57,8 @@ export const contractRefSchema = z.object({
   level: z.enum(['none', 'light', 'full']),
   hash: z.string().optional(),
   maxRetries: z.number().int().nonnegative(),
+  /** Names of its deliverables. */
+  deliverables: z.array(z.string()).optional(),
 })
 
 export const taskSchema = z.object({
@@ -93,6 +95,8 @@ export const checkResultSchema = z.object({
   check: z.record(z.string(), z.unknown()),
   result: z.enum(['PASS', 'FAIL', 'UNKNOWN']),
   reason: z.string(),
+  /** What the report says of the same thing, in its own words; absent where it says nothing. */
+  claim: z.string().optional(),
   evidence: z.string().optional(),
   /** A file of the worktree the evidence points at, relative, with an optional line from 1. */
   location: z.object({ path: z.string(), line: z.number().int().positive().optional() }).optional(),
@@ -107,6 +111,8 @@ export const verdictSchema = z.object({
   attempt: z.number().int().positive(),
   checks: z.array(checkResultSchema),
   notes: z.array(z.string()),
+  /** Hash of the worktree the checks saw: another one now means that this verdict is out of date. */
+  tree: z.string().optional(),
 })
 
 export const answerSchema = z.discriminatedUnion('kind', [
@@ -266,6 +272,8 @@ const kinds = [
   z.object({ type: z.literal('parked'), reason: z.string() }),
   /** Raw output, transcripts and results are removed: kept for `days`. */
   z.object({ type: z.literal('expired'), days: z.number().positive() }),
+  /** A person has read a verdict that is no pass and takes the work as partial. */
+  z.object({ type: z.literal('partialAccepted'), by: actorSchema }),
   z.object({ type: z.literal('renamed'), title: z.string(), by: actorSchema }),
   z.object({
     type: z.literal('flagged'),

@@ -50,3 +50,9 @@ export function decideApplyBy(caller: Caller): Refused | null {
       "Only a person applies work to the checked-out branch. Merge the child's branch in your own worktree, or report it.",
   }
 }
+
+/** Taking work that did not pass as partial is a person's reading of it: an agent cannot clear its own verdict. */
+export function decideAcceptPartialBy(caller: Caller): Refused | null {
+  if (caller.kind === 'person') return null
+  return { code: 'unsupported', message: 'Only a person takes work that did not pass as partial.' }
+}

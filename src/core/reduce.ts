@@ -90,6 +90,7 @@ function born(event: ChildEvent & { type: 'accepted' }): Child {
     verdict: null,
     verdicts: [],
     parked: null,
+    partialAccepted: false,
     completions: [],
     noticed: [],
     notes: [],
@@ -325,6 +326,8 @@ function apply(child: Child, event: ChildEvent): Child | null {
     }
     case 'expired':
       return child.settledAt === null ? null : { ...child, expiredAt: event.at }
+    case 'partialAccepted':
+      return child.settledAt === null || child.verdict === null ? null : { ...child, partialAccepted: true }
     case 'renamed':
       return { ...child, title: event.title }
     case 'flagged':
@@ -464,6 +467,7 @@ function applyLaunching(child: Child, event: ChildEvent & { type: 'launching' })
     delegating: false,
     stopRequest: null,
     parked: null,
+    partialAccepted: false,
     verdict: event.reason === 'retry' ? child.verdict : null,
     settledAt: null,
     round: event.round,
@@ -502,7 +506,12 @@ function applyStop(child: Child, event: ChildEvent & { type: 'stopRequested' }):
 function applyVerified(child: Child, event: ChildEvent & { type: 'verified' }): Child | null {
   const attempt = child.attempts[child.attempts.length - 1]
   if (attempt === undefined || attempt.ended === null || event.verdict.attempt !== attempt.n) return null
-  const judged = { ...child, verdict: event.verdict, verdicts: [...child.verdicts, event.verdict] }
+  const judged = {
+    ...child,
+    verdict: event.verdict,
+    partialAccepted: false,
+    verdicts: [...child.verdicts, event.verdict],
+  }
   if (!child.verifying) return judged
   if (event.verdict.disposition === 'retry') return { ...judged, verifying: false, retrying: true }
   return settled(judged, attempt.ended, event.at, 'missed')

@@ -66,7 +66,7 @@ export function judge(contract: Contract, findings: Findings, situation: Situati
   }
   if (findings.report.kind === 'parsed' && findings.report.extracted)
     notes.push('extracted: the report was restructured by another model; nothing in it is evidence')
-  if (findings.report.kind === 'unreadable') notes.push(`the report could not be read: ${findings.report.complaint}`)
+  if (findings.report.kind === 'unreadable') notes.push(unreadable + findings.report.complaint)
   if (situation.claimed === 'failure') notes.push('the agent itself reported a failure')
   if (findings.tree === 'changed') {
     notes.push('files changed while the checks ran; verify again when nothing writes to the worktree')
@@ -127,6 +127,28 @@ export function describeResult(result: CheckResult): string {
   const deliverable = result.check['deliverable']
   if (typeof deliverable === 'string') return `deliverable ${deliverable}`
   return describeCheck(result.check as unknown as Check)
+}
+
+/** How a verdict says that the report could not be read; the complaint follows. */
+const unreadable = 'the report could not be read: '
+
+/**
+ * The user turn with which a person has a child asked again: exactly what this verdict found wrong; null when it found
+ * nothing wrong.
+ */
+export function complaintOf(contract: Contract, verdict: Verdict, worktree: string): string | null {
+  if (verdict.status === 'parse_error') {
+    const note = verdict.notes.find((each) => each.startsWith(unreadable))
+    return note === undefined ? absentTurn(contract) : unreadableTurn(contract, note.slice(unreadable.length))
+  }
+  const open = verdict.checks.filter((check) => check.result !== 'PASS')
+  if (open.length === 0) return null
+  const missing = open.flatMap(({ check, reason }) =>
+    typeof check['deliverable'] === 'string' ? [{ name: check['deliverable'], reason }] : [],
+  )
+  return verdict.status === 'incomplete' && missing.length > 0
+    ? missingTurn(contract, missing, worktree)
+    : failedTurn(contract, open, worktree)
 }
 
 /** One line for tree, transcript and notices, e.g. "failed: 2 of 6 checks, asked again". */
@@ -234,8 +256,9 @@ function missingTurn(contract: Contract, missing: Findings['missing'], worktree:
 }
 
 function failedTurn(contract: Contract, failed: readonly CheckResult[], worktree: string): string {
+  const how = failed.every(({ result }) => result === 'FAIL') ? 'failed' : 'did not pass'
   const lines = [
-    `${failed.length === 1 ? 'One check' : `${failed.length} checks`} failed on the real files in ${worktree}:`,
+    `${failed.length === 1 ? 'One check' : `${failed.length} checks`} ${how} on the real files in ${worktree}:`,
   ]
   for (const result of failed) {
     lines.push(`- ${describeResult(result)}: ${result.reason}`)

@@ -38,6 +38,9 @@ export const fromWebviewSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('pause'), wish, childId }),
   z.strictObject({ type: z.literal('stop'), wish, childId }),
   z.strictObject({ type: z.literal('verify'), wish, childId }),
+  /** Resumes it with what its verdict found wrong. */
+  z.strictObject({ type: z.literal('retry'), wish, childId }),
+  z.strictObject({ type: z.literal('acceptPartial'), wish, childId }),
   /** Asks how, and before it overrides anything; the questions are the host's. */
   z.strictObject({ type: z.literal('apply'), wish, childId }),
   /** Takes back every steer that was missed. */
@@ -54,6 +57,10 @@ export const fromWebviewSchema = z.discriminatedUnion('type', [
   }),
   /** Opens its changes in VS Code's own diff editor. */
   z.strictObject({ type: z.literal('review'), childId }),
+  /** A terminal in its worktree, for a person to go on where it stands. */
+  z.strictObject({ type: z.literal('takeOver'), childId }),
+  /** The file a check points at, at its line, or all it found; `check` counts from 0 in the verdict shown. */
+  z.strictObject({ type: z.literal('openCheck'), childId, check: n, what: z.enum(['file', 'finding']) }),
   /** Show the whole of an entry that was cut, in an editor. */
   z.strictObject({ type: z.literal('open'), childId, n, part: z.enum(['text', 'input', 'output']) }),
 ])
@@ -130,7 +137,17 @@ export const panelChildSchema = z.object({
   steeringBrief: z.string(),
   /** The mode when it accepts, the reason when it does not. */
   steering: z.string(),
-  can: z.object({ steer: able, pause: able, resume: able, stop: able, review: able, verify: able, apply: able }),
+  can: z.object({
+    steer: able,
+    pause: able,
+    resume: able,
+    stop: able,
+    review: able,
+    verify: able,
+    apply: able,
+    retry: able,
+    acceptPartial: able,
+  }),
   /** Its worktree is gone: nothing can be sent to it any more. */
   discarded: z.boolean(),
   /** It says it is done, so that its work waits for a person. */
@@ -142,19 +159,34 @@ export const panelChildSchema = z.object({
   missed: z.number(),
   verdict: z
     .object({
+      status: z.enum(['verified', 'failed', 'incomplete', 'parse_error', 'unverified', 'stale']),
+      /** What it comes to, e.g. "partial: 1 check failed". */
       words: z.string(),
+      /** What follows from it, or null. */
+      then: z.string().nullable(),
       attempt: z.number(),
-      stale: z.boolean(),
+      /** Why it says nothing of the work as it is now, or null. */
+      stale: z.string().nullable(),
+      /** Something did not pass, so that a person has a choice to make. */
+      open: z.boolean(),
+      /** Earlier verdicts of the same round, oldest first. */
+      earlier: z.array(z.object({ attempt: z.number(), words: z.string() })),
       notes: z.array(z.string()),
       checks: z.array(
         z.object({
           name: z.string(),
           result: z.enum(['PASS', 'FAIL', 'UNKNOWN']),
           reason: z.string(),
+          /** What the report says of it. */
+          claim: z.string().nullable(),
           evidence: z.string().nullable(),
+          /** A file of the worktree, with its line: `src/a.js:3`. */
+          place: z.string().nullable(),
           ms: z.number(),
         }),
       ),
+      /** Checks beyond those listed. */
+      more: z.number(),
     })
     .nullable(),
 })

@@ -16,6 +16,7 @@ import {
 } from '../core/child'
 import { overLimit } from '../core/budget'
 import {
+  decideAcceptPartial,
   decideAnswer,
   decideDiscard,
   decideEditSteer,
@@ -28,7 +29,7 @@ import {
   decideWithdrawSteer,
   type Refused,
 } from '../core/decide'
-import type { Actor, Answer, Fact, ProcessIdentity } from '../core/events'
+import type { Actor, Answer, Fact, ProcessIdentity, Verdict } from '../core/events'
 import { hear } from '../core/hear'
 import { resting } from '../core/pulse'
 import { describeVerdict } from '../core/verdict'
@@ -46,7 +47,7 @@ import { ChildRecord } from './childRecord'
 import { dismissKeeper, findAttempt, type FoundAttempt } from './findAttempt'
 import { hearLines, keepLongSummary, recordHandedOver, tellAgain } from './hearing'
 import { DisposedError, Jobs, stackOf } from './jobs'
-import { resultOf } from './results'
+import { resultOf, type ChildResult } from './results'
 import type { Tools } from './tools'
 import { WorktreeSetup, type Announced } from './worktreeSetup'
 
@@ -61,8 +62,10 @@ const coxswain = { kind: 'coxswain' } as const satisfies Actor
 export interface ChildRunEvents {
   /** The fold, the activity or the transcript changed. */
   changed(childId: string): void
-  /** A round has settled (or been paused) and its result is on disk. */
-  settled(childId: string): void
+  /** A verdict is on record. */
+  judged(childId: string, verdict: Verdict): void
+  /** A round has settled and its result, written just now, is on disk; or the child was paused, and there is none. */
+  settled(childId: string, result: ChildResult | null): void
   /** Whether what an attempt has just reported is not the child's last word, because its own children are at work. */
   goesOn(child: Child): Promise<boolean>
   /** It goes on as soon as there is something to say to it. */
@@ -219,6 +222,15 @@ export class ChildRun {
         if (this.talk !== undefined) await this.attend(this.talk)
       })
       return null
+    })
+  }
+
+  acceptPartial(by: Actor): Promise<Refused | null> {
+    return this.jobs.enqueue(async () => {
+      const refused = decideAcceptPartial(this.child)
+      if (refused === null && !this.child.partialAccepted)
+        await this.record.append([{ type: 'partialAccepted', by }], true)
+      return refused
     })
   }
 
@@ -844,6 +856,7 @@ export class ChildRun {
       await this.record.append([{ type: 'verified', verdict }], true, [
         { kind: 'verdict', words: describeVerdict(verdict) },
       ])
+      this.events.judged(this.child.id, verdict)
       if (again) {
         this.events.changed(this.child.id)
       } else if (this.child.retrying && crashLoop(this.child)) {
@@ -870,6 +883,7 @@ export class ChildRun {
     const { child } = this
     if (isLive(child)) return
     await this.slot((slots) => slots.release(child.id))
+    let written: ChildResult | null = null
     if (lacksResult(child)) {
       await this.syncTranscript()
       const state = child.worktree === null || child.discarded ? undefined : await this.tools.worktreeState(child)
@@ -877,6 +891,7 @@ export class ChildRun {
       const result = resultOf(child, this.paths, state === undefined || 'kind' in state ? null : state, treeHash)
       await placeFolder(this.paths.results)
       await createWhole(this.paths.result(child.round), `${JSON.stringify(result)}\n`)
+      written = result
       await this.jobs.enqueue(() =>
         this.record.append(
           [{ type: 'completionSent', completionId: `${child.id}.${child.round}`, round: child.round }],
@@ -884,7 +899,7 @@ export class ChildRun {
         ),
       )
     }
-    this.events.settled(child.id)
+    this.events.settled(child.id, written)
   }
 
   // ── the queue ───────────────────────────────────────────────────────────────────────────────────────────────────

@@ -96,6 +96,8 @@ export const discardRequestSchema = z.strictObject({ subagent_id: z.string(), fo
 
 export const verifyRequestSchema = z.strictObject({ subagent_id: z.string() })
 export const takeOverRequestSchema = z.strictObject({ subagent_id: z.string() })
+export const acceptPartialRequestSchema = z.strictObject({ subagent_id: z.string() })
+export const retryRequestSchema = z.strictObject({ subagent_id: z.string() })
 export const applyRequestSchema = z.strictObject({
   subagent_id: z.string(),
   how: z.enum(['merge', 'squash', 'patch']).optional(),
@@ -139,7 +141,7 @@ export interface ResumeAnswer {
   readonly note: string
 }
 export interface DoneAnswer {
-  readonly action: 'edit' | 'withdraw' | 'reorder' | 'answer' | 'flag' | 'verify'
+  readonly action: 'edit' | 'withdraw' | 'reorder' | 'answer' | 'flag' | 'verify' | 'accept'
   readonly subagent_id: string
   readonly status: 'done'
   readonly note: string
@@ -197,6 +199,10 @@ export interface Commands {
   verify(request: z.infer<typeof verifyRequestSchema>): Promise<DoneAnswer | Refusal>
   /** Gives the child's session to a person at a terminal; resume takes it back. */
   takeOver(request: z.infer<typeof takeOverRequestSchema>): Promise<TakeOverAnswer | Refusal>
+  /** Takes work that did not pass as partial: usable, marked, and no longer waiting for a person. */
+  acceptPartial(request: z.infer<typeof acceptPartialRequestSchema>): Promise<DoneAnswer | Refusal>
+  /** Resumes it with exactly what its verdict found wrong. */
+  retry(request: z.infer<typeof retryRequestSchema>): Promise<ResumeAnswer | Refusal>
   /** Brings the child's work into the branch that is checked out in the repository. */
   apply(request: z.infer<typeof applyRequestSchema>): Promise<ApplyAnswer | Refusal>
   /** Of the caller's own delegations only; twice is once. */
@@ -223,6 +229,8 @@ export const requestSchemas = {
   flag: flagRequestSchema,
   discard: discardRequestSchema,
   verify: verifyRequestSchema,
+  acceptPartial: acceptPartialRequestSchema,
+  retry: retryRequestSchema,
   apply: applyRequestSchema,
   takeOver: takeOverRequestSchema,
   acknowledge: acknowledgeRequestSchema,

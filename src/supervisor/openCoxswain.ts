@@ -42,7 +42,7 @@ import { chooseSetup, readSetups, runSetup } from './setup'
 import type { Caller } from '../core/ownership'
 import { Supervisor } from './supervisor'
 import type { Problem, Tools } from './tools'
-import { checksOf, knownWorktree, promptPart, sha256, verifyChild } from './verifyChild'
+import { checksOf, complaint, knownWorktree, promptPart, sha256, verifyChild } from './verifyChild'
 import type { StoreView } from './view'
 
 const beatMs = 2_000
@@ -614,6 +614,7 @@ class OpenStore implements Coxswain {
         return rules
       },
       contractPrompt: (child) => promptPart(paths, child),
+      complaint: (child) => complaint(paths, child),
       verify: (child) =>
         verifyChild(child, {
           git,
@@ -621,6 +622,7 @@ class OpenStore implements Coxswain {
           workerFile: join(options.dist, 'contentWorker.js'),
           environment: options.environment,
           earlier: child.verdicts,
+          allowedHosts: options.settings().allowedHosts,
         }),
       log: options.log,
     }

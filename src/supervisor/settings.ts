@@ -30,6 +30,8 @@ export interface Settings {
   readonly agents: AgentsSettings
   /** '' = look for one. */
   readonly nodePath: string
+  /** Hosts besides this machine that `url_ok` may ask, as `name` or `name:port`. */
+  readonly allowedHosts: readonly string[]
 }
 
 export const defaultSettings: Settings = {
@@ -52,6 +54,7 @@ export const defaultSettings: Settings = {
   independentCompletions: false,
   agents: {},
   nodePath: '',
+  allowedHosts: [],
 }
 
 /** Frozen into each child when it is accepted. */
@@ -91,6 +94,7 @@ const fields = {
   nodePath: z.string(),
   maxSpawnDepth: z.number().int().min(1).max(5),
   orchestratorEnabled: z.boolean(),
+  allowedHosts: z.array(z.string().min(1).max(300)).max(200),
 } as const
 
 /** Every setting that is read here, without a prefix. */

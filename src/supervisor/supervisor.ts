@@ -2,7 +2,7 @@
 // child. Answers in-turn; no call here waits for a child.
 import type { AgentsSettings } from '../agents/registry'
 import { currentAttempt, isLive, lacksResult, totalUsage, type Child } from '../core/child'
-import { contractRef, freezeContract, readContract, type FrozenContract } from '../core/contract'
+import { contractRef, freezeContract, type FrozenContract } from '../core/contract'
 import {
   CONTEXT_MAX,
   decideApply,
@@ -16,12 +16,21 @@ import {
   type Capacity,
   type Refused,
 } from '../core/decide'
-import type { Actor, Fact, Limits, Recipe, Task } from '../core/events'
-import { decideAnswerBy, decideApplyBy, decideTakeOverBy, ownsChild, sessionOf, type Caller } from '../core/ownership'
-import { plainLine } from '../core/plainText'
+import type { Actor, Fact, Limits, Recipe, Task, Verdict } from '../core/events'
+import {
+  decideAcceptPartialBy,
+  decideAnswerBy,
+  decideApplyBy,
+  decideTakeOverBy,
+  ownsChild,
+  sessionOf,
+  type Caller,
+} from '../core/ownership'
+import { cutText, plainLine } from '../core/plainText'
 import { hasExpired } from '../core/retention'
 import { decideHandedOn, decideOwnDispatch, depthOf, roleAt, type SpawnLimits } from '../core/spawnTree'
 import type { SetupRequest } from '../core/setup'
+import { describeResult } from '../core/verdict'
 import { textLogHeader } from '../core/textLog'
 import { writeWhole, syncFolder } from '../record/atomicWrite'
 import type { Deed } from '../record/audit'
@@ -31,6 +40,7 @@ import { removeExpired } from '../record/expire'
 import { makeFolder } from '../record/paths'
 import type { HeldSlot } from '../record/slots'
 import { TranscriptFile } from '../record/transcriptFile'
+import { contractFromValue } from '../verification/contractText'
 import { ChildRun } from './childRun'
 import { acknowledgedBy } from './completions'
 import {
@@ -50,6 +60,7 @@ import {
 import { DisposedError } from './jobs'
 import { Orchestration } from './orchestration'
 import { listAnswer, type ListAnswer } from './payloads'
+import type { ChildResult } from './results'
 import { openIn, terminalCommand } from './takeOver'
 import type { Problem, Tools } from './tools'
 
@@ -252,6 +263,32 @@ export class Supervisor {
           (run) => run.verifyAgain(),
           'The checks run again; the verdict comes when they are through.',
         ),
+      acceptPartial: ({ subagent_id }) =>
+        done(
+          'accept',
+          subagent_id,
+          async (run) => decideAcceptPartialBy(caller) ?? (await run.acceptPartial(by)),
+          'Taken as partial. It stays marked, and applying it still asks for what did not pass by name.',
+        ),
+      retry: async ({ subagent_id }) => {
+        const run = await this.own(caller, subagent_id)
+        if (run === undefined) return { error: unknownChild }
+        let told: string | null
+        try {
+          told = await this.options.tools.complaint(run.child)
+        } catch (error) {
+          return { error: { code: 'unavailable', message: error instanceof Error ? error.message : String(error) } }
+        }
+        if (told === null)
+          return {
+            error: {
+              code: 'unsupported',
+              message: `Nothing is open in the verdict on "${run.child.title}", so there is nothing to ask again.`,
+            },
+          }
+        const answer = await this.resume(caller, subagent_id, cutText(told, GOAL_MAX))
+        return audited('retry', subagent_id, answer)
+      },
       apply: async ({ subagent_id, how = 'merge', override = [], message }) => {
         const run = await this.own(caller, subagent_id)
         const refused = decideApplyBy(caller) ?? decideApply(run?.child, override)
@@ -435,7 +472,7 @@ export class Supervisor {
           ? null
           : decideText(`context${at}`, task.context, CONTEXT_MAX))
       if (refused !== null) return { error: refused }
-      const reading = readContract(task.contract)
+      const reading = contractFromValue(task.contract)
       if (!reading.ok)
         return {
           error: { code: 'invalid', message: `The contract${at} cannot be used: ${reading.problems.join('; ')}.` },
@@ -567,8 +604,9 @@ export class Supervisor {
       changed: (id) => this.bell.ring(id),
       goesOn: (child) => this.orchestration.goesOn(child),
       delegating: (id) => this.wake(id),
-      settled: (id) => {
-        this.recordCompletion(id)
+      judged: (id, verdict) => this.recordVerdict(id, verdict),
+      settled: (id, result) => {
+        this.recordCompletion(id, result)
         this.options.onSettled?.(id)
         const above = this.known(id)?.parentChild ?? null
         if (above !== null) this.wake(above)
@@ -672,27 +710,39 @@ export class Supervisor {
     ])
   }
 
-  private recordCompletion(id: string): void {
+  private recordVerdict(id: string, { status, disposition, round, attempt, checks, notes }: Verdict): void {
+    const open = checks.filter((check) => check.result !== 'PASS').map((check) => plainLine(describeResult(check), 300))
+    const what = disposition === 'retry' ? 'asked again' : 'judged'
+    this.record({ who: 'policy', what, child: id, round, attempt, status, disposition, not_passed: open, notes })
+  }
+
+  private recordCompletion(id: string, result: ChildResult | null): void {
     const child = this.runs.get(id)?.child
     const attempt = child === undefined ? undefined : currentAttempt(child)
-    if (child === undefined) return
+    // A round that settled before has its line.
+    if (child === undefined || (result === null && !child.paused)) return
     const usage = totalUsage(child)
     this.record({
+      timestamp: this.options.tools.now().toISOString(),
       who: 'coxswain',
       what: child.paused ? 'paused' : 'completed',
       child: id,
       parent_session: child.parentSession,
       child_session: child.sessionId,
+      round: child.round,
       attempt: attempt?.n ?? 0,
       delegate_goal: plainLine(child.task.goal, 500),
+      contract_deliverables: child.task.contract.deliverables ?? [],
       contract_hash: child.task.contract.hash ?? null,
-      status: child.phase,
+      phase: child.phase,
+      status: child.verdict?.status ?? 'unverified',
       disposition: child.verdict?.disposition ?? null,
       verification_notes: child.verdict?.notes ?? [],
       raw_summary_length: attempt?.report?.summary?.length ?? 0,
       duration_s: attempt?.exit ? attempt.exit.durationMs / 1000 : null,
       tokens: usage.inputTokens + usage.outputTokens,
       cost_usd: usage.costUsd,
+      result_hash: result?.result_hash ?? null,
     })
   }
 

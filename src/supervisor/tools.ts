@@ -77,6 +77,8 @@ export interface Tools {
   ): Promise<readonly { readonly path: string; readonly text: string }[]>
   /** The contract's part of the first prompt; empty without a contract. Rejects when the stored contract was changed. */
   contractPrompt(child: Child): Promise<{ text: string; outputSchema: unknown }>
+  /** What a child is told when a person has it asked again; null when its verdict found nothing wrong. */
+  complaint(child: Child): Promise<string | null>
   verify(child: Child): Promise<{ verdict: Verdict; retryMessage: string | null }>
   log(level: 'info' | 'warning' | 'error', fact: string, fields: Readonly<Record<string, unknown>>): void
 }

@@ -6,6 +6,7 @@ import { ceilingReached } from '../core/budget'
 import { currentAttempt, type Child } from '../core/child'
 import { contractPrompt, noContract, outputSchema, thawContract, type Contract } from '../core/contract'
 import type { Verdict } from '../core/events'
+import { complaintOf } from '../core/verdict'
 import { worktreeFacts } from '../git/facts'
 import type { Git } from '../git/git'
 import type { KnownWorktree } from '../git/view'
@@ -14,6 +15,7 @@ import { commandMarker, runCommand } from '../process/runCommand'
 import type { StorePaths } from '../record/paths'
 import { verify } from '../verification/verify'
 import type { World } from '../verification/world'
+import { treeOf } from './verdictTree'
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
@@ -22,6 +24,8 @@ export interface VerifyParts {
   readonly paths: StorePaths
   readonly workerFile: string
   readonly environment: Readonly<Record<string, string | undefined>>
+  /** Hosts besides this machine that a check may ask. */
+  readonly allowedHosts: readonly string[]
   /** Verdicts of this child so far, oldest first. */
   readonly earlier: readonly Verdict[]
 }
@@ -52,8 +56,15 @@ export async function verifyChild(
   const known = knownWorktree(child)
   if (known === undefined) throw new Error('nothing to verify')
   const { report } = attempt
-  const judgement = await verify({
-    contract: await contractOf(parts.paths, child),
+  let contract: Contract
+  try {
+    contract = await contractOf(parts.paths, child)
+  } catch (error) {
+    // Whoever changed the stored contract gains nothing by it: what cannot be checked is no pass.
+    return { verdict: unchecked(child.round, attempt.n, messageOf(error)), retryMessage: null }
+  }
+  const { verdict, nextTurn } = await verify({
+    contract,
     report: report === null ? null : { ok: report.ok, summary: report.summary, output: report.output ?? null },
     worktree: worktree.path,
     firstLaunchedAt: child.attempts[0]?.launchingAt ?? child.acceptedAt,
@@ -65,20 +76,36 @@ export async function verifyChild(
       askAgain: askAgain(child),
     },
     world: worldOf(parts, known),
+    limits: { allowedHosts: parts.allowedHosts },
     workerFile: parts.workerFile,
   })
-  return { verdict: judgement.verdict, retryMessage: judgement.nextTurn }
+  const tree = await treeOf(parts.git, known, verdict)
+  return { verdict: tree === null ? verdict : { ...verdict, tree }, retryMessage: nextTurn }
 }
 
 /** A retry is an act of our own: it needs an agent that can go on, and what is left of the child's tokens and money. */
 function askAgain(child: Child): { readonly possible: true } | { readonly possible: false; readonly why: string } {
   const { label, abilities } = child.task.recipe
+  // A person looks again at a round that has settled: nothing starts by itself.
+  if (!child.verifying) return { possible: false, why: 'its round has settled; asking again is a person’s to say' }
   if (!abilities.resume) return { possible: false, why: `${label} cannot resume its session` }
   const spent = ceilingReached(child)
   return spent === null
     ? { possible: true }
     : { possible: false, why: `${spent}, and nothing is done by itself beyond that` }
 }
+
+function unchecked(round: number, attempt: number, why: string): Verdict {
+  return { status: 'unverified', disposition: 'escalate', round, attempt, checks: [], notes: [why] }
+}
+
+/** What a child is told when a person has it asked again; null when its verdict found nothing wrong. */
+export async function complaint(paths: StorePaths, child: Child): Promise<string | null> {
+  if (child.verdict === null) return null
+  return complaintOf(await contractOf(paths, child), child.verdict, child.worktree?.path ?? '')
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** The name under which a store's owner runs the commands of contracts. */
 export const checksOf = (paths: StorePaths): string => sha256(paths.root).slice(0, 16)

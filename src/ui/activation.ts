@@ -5,6 +5,7 @@ import * as vscode from 'vscode'
 import type { CoxswainApi } from '../../api/coxswain'
 import { Acts } from './acts'
 import { Attention } from './attention'
+import { CheckTests } from './checkTests'
 import { registerCommands } from './commands'
 import { refreshLauncher } from './connectParent'
 import { PANEL_TYPE, TranscriptPanels } from './panel/panels'
@@ -59,16 +60,28 @@ export function activateUi(
       }
   }
   const marks = new FileMarks(supervision)
+  const checkTests = new CheckTests(supervision, acts, (error) => log.error('checks as tests', String(error)))
   context.subscriptions.push(
     log,
     supervision,
+    checkTests,
     panels,
     terminals,
     tree,
     new StatusItem(supervision),
     new Attention(supervision, (childId) => panels.isVisible(childId), log),
     offerToChat(context, supervision),
-    registerCommands({ supervision, acts, tree, panels, terminals, memory: context.workspaceState, log, dist }),
+    registerCommands({
+      supervision,
+      acts,
+      tree,
+      panels,
+      terminals,
+      memory: context.workspaceState,
+      log,
+      dist,
+      checkTests,
+    }),
     vscode.window.registerWebviewPanelSerializer(PANEL_TYPE, panels),
     vscode.window.registerFileDecorationProvider(new UnreadMarks()),
     marks,

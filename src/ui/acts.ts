@@ -59,6 +59,14 @@ export class Acts {
     return this.ask((commands) => commands.verify({ subagent_id: childId }))
   }
 
+  retry(childId: string): Promise<Outcome> {
+    return this.ask((commands) => commands.retry({ subagent_id: childId }))
+  }
+
+  acceptPartial(childId: string): Promise<Outcome> {
+    return this.ask((commands) => commands.acceptPartial({ subagent_id: childId }))
+  }
+
   apply(childId: string, how: 'merge' | 'squash' | 'patch', override: readonly string[]): Promise<Outcome> {
     return this.ask((commands) => commands.apply({ subagent_id: childId, how, override: [...override] }))
   }

@@ -13,6 +13,7 @@ import type { CommandRoom, Wanted } from './commandRoom'
 import { attachCommands } from './attachSteer'
 import { careCommands } from './care'
 import { comparisonCommands } from './comparing'
+import type { CheckTests } from './checkTests'
 import { briefAgain, dispatch, type Brief } from './dispatch'
 import { fixingCommands } from './fixing'
 import { connectParent } from './connectParent'
@@ -45,6 +46,7 @@ export interface CommandParts {
   readonly panels: TranscriptPanels
   readonly terminals: Terminals
   readonly memory: vscode.Memento
+  readonly checkTests: CheckTests
   readonly log: vscode.LogOutputChannel
   /** The folder with the built command line. */
   readonly dist: string
@@ -54,7 +56,7 @@ export interface CommandParts {
 const entrySchema = z.object({ n: z.number().int().nonnegative() })
 
 export function registerCommands(parts: CommandParts): vscode.Disposable {
-  const { supervision, acts, tree, panels, terminals, memory, log, dist } = parts
+  const { supervision, acts, tree, panels, terminals, memory, log, dist, checkTests } = parts
   const registered: vscode.Disposable[] = []
   const command = (name: string, run: (...args: unknown[]) => Promise<void> | void): void => {
     registered.push(
@@ -226,6 +228,22 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
     const needed = t('No child with a contract has ended and still has its worktree.')
     for (const child of await meant(args, can('verify'), t('Verify a child again'), needed))
       say(child, await acts.verify(child.child.id))
+  })
+  command('retry', async (...args) => {
+    const needed = t('No child has a verdict that is open and an agent that can be asked again.')
+    for (const child of await meant(args, can('retry'), t('Ask a child again with what did not pass'), needed))
+      say(child, await acts.retry(child.child.id))
+  })
+  command('acceptPartial', async (...args) => {
+    const needed = t('No child has a verdict that is open.')
+    for (const child of await meant(args, can('acceptPartial'), t('Accept the work of a child as partial'), needed))
+      say(child, await acts.acceptPartial(child.child.id))
+  })
+  command('showChecks', async (...args) => {
+    const needed = t('No child has a verdict yet.')
+    const judged: Wanted = (child) => child.verdict !== null
+    for (const { child } of await meant(args, judged, t('Show the checks of a child as tests'), needed))
+      await checkTests.show(child.id)
   })
   command('apply', async (...args) => {
     const needed = t('No ended child has work that was not applied yet.')

@@ -24,7 +24,7 @@ export async function exportTranscript(child: ChildView, supervision: Supervisio
   const parts: string[] = asJson ? [] : [headMarkdown(child)]
   for (let at = 0; ; at += chunk) {
     const entries = await view.entries(child.child.id, at, chunk)
-    for (const entry of entries) parts.push(asJson ? JSON.stringify(entry) : entryMarkdown(entry))
+    for (const entry of entries) parts.push(asJson ? JSON.stringify(entry) : entryMarkdown(entry, child.child))
     if (entries.length < chunk) break
   }
   await vscode.workspace.fs.writeFile(target, Buffer.from(`${parts.join('\n')}\n`))

@@ -3,12 +3,12 @@
 import * as path from 'node:path'
 import * as vscode from 'vscode'
 import { isLive } from '../core/child'
+import { noContract } from '../core/contract'
 import type { Problem } from '../git/repository'
 import type { Settings } from '../supervisor/settings'
 import { t } from './present/l10n'
 import type { ClosedWhy, Opened, Opener } from './supervision'
 
-/** One field per setting that the supervisor acts on; each is `coxswain.NAME`. */
 export function realOpener(context: vscode.ExtensionContext, log: vscode.LogOutputChannel): Opener {
   const environment = process.env
   const version = String((context.extension.packageJSON as { version?: unknown }).version)
@@ -58,13 +58,15 @@ export function realOpener(context: vscode.ExtensionContext, log: vscode.LogOutp
       if ('kind' in opened) return { kind: 'closed', why: whyClosed(opened), message: opened.message }
       // Children that lost their window are taken up again at once, not at the next command.
       opened.takeUpLive().catch((error: unknown) => log.error('live children could not be taken up', String(error)))
-      const [{ Changes }, { Checkout }, { tellOnce }, { runNeedsYouCommand }, { checkAudit }] = await Promise.all([
-        import('./review/changes'),
-        import('./checkout'),
-        import('../record/told'),
-        import('../supervisor/needsYou'),
-        import('../record/audit'),
-      ])
+      const [{ Changes }, { Checkout }, { tellOnce }, { runNeedsYouCommand }, { checkAudit }, { contractOf }] =
+        await Promise.all([
+          import('./review/changes'),
+          import('./checkout'),
+          import('../record/told'),
+          import('../supervisor/needsYou'),
+          import('../record/audit'),
+          import('../supervisor/verifyChild'),
+        ])
       const { view, commands, git, repository, paths } = opened
       return {
         kind: 'open',
@@ -90,6 +92,10 @@ export function realOpener(context: vscode.ExtensionContext, log: vscode.LogOutp
           },
           tellOnce: (childId, event) => tellOnce(paths.child(childId), event),
           runNeedsYouCommand: (argv, need) => runNeedsYouCommand(argv, need, environment),
+          contract: async (id) => {
+            const child = view.get(id)?.child
+            return child === undefined ? noContract : await contractOf(paths, child)
+          },
           dispose: () => opened.dispose(),
         },
       }

@@ -4,6 +4,7 @@ import * as vscode from 'vscode'
 import type { Setups } from '../core/setup'
 import type { AuditCheck } from '../record/audit'
 import type { ParentsDoor } from '../parent/door'
+import type { Contract } from '../core/contract'
 import type { AgentInfo } from '../supervisor/agentsFound'
 import type { Commands } from '../supervisor/commands'
 import type { Need } from '../supervisor/needsYou'
@@ -29,6 +30,8 @@ export interface Coxswain {
   runNeedsYouCommand(argv: readonly string[], need: Need): Promise<string | null>
   /** For whoever speaks for a parent other than the person. */
   parents(): Promise<ParentsDoor>
+  /** What a child was given, as it was frozen. Rejects when the stored one is another. */
+  contract(childId: string): Promise<Contract>
   /** Returns at once; children go on under their keepers. */
   dispose(): void
 }
@@ -99,6 +102,11 @@ export class Supervision implements vscode.Disposable {
   /** Without opening anything. */
   get view(): StoreView | null {
     return this.coxswain?.view ?? null
+  }
+
+  /** Without opening anything. */
+  get changes(): Changes | null {
+    return this.coxswain?.changes ?? null
   }
 
   /** Opens on first use. Asked again after a failure it tries again: a person may have run `git init` meanwhile. */

@@ -112,9 +112,16 @@ async function examineWorktree(
     const look = await lookFor(deliverable, bench, verification, extraction !== null, checks)
     if (look.missing !== undefined) missing.push({ name: deliverable.name, reason: look.missing })
     notes.push(...look.notes)
-    delivered.push(result({ deliverable: deliverable.name }, look.finding, look.path, performance.now() - started))
+    const found = result({ deliverable: deliverable.name }, look.finding, look.path, performance.now() - started)
+    const claim = output === undefined ? null : declared(deliverable, output, [verification.worktree, root.path])
+    delivered.push(claim === null ? found : { ...found, claim: claimInWords(claim.value) })
   }
 
+  const edited = await editedRules(contract, world, limits).catch(() => [])
+  if (edited.length > 0)
+    notes.push(
+      `the child changed ${edited.map((path) => plainLine(path, 100)).join(', ')} in its worktree; that changes nothing: the contract was fixed before it started`,
+    )
   // What git says is asked before any command of ours runs: what that leaves behind is not the child's.
   const present = delivered.flatMap((item) =>
     item.result === 'PASS' && item.location !== undefined ? [item.location.path] : [],
@@ -125,7 +132,13 @@ async function examineWorktree(
   for (const check of checks) if (!results.has(check)) results.set(check, await runCheck(check, bench))
   const changed = before === null ? null : await changedSince(before, root, limits, signal).catch(() => null)
 
-  const checked = checks.flatMap((check) => results.get(check) ?? [])
+  const summary = verification.report?.summary ?? null
+  const checked = checks.flatMap((check) => {
+    const found = results.get(check)
+    if (found === undefined) return []
+    const claim = claimedCount(summary, found)
+    return [claim === null ? found : { ...found, claim: claim.words }]
+  })
   if (changed !== null && changed.length > 0)
     notes.push(
       `changed while the checks ran: ${changed
@@ -133,7 +146,7 @@ async function examineWorktree(
         .map((path) => plainLine(path, 100))
         .join(', ')}${changed.length > 5 ? ', …' : ''}`,
     )
-  notes.push(...claimsBesideFacts(verification.report?.summary ?? null, checked))
+  notes.push(...checked.flatMap((found) => claimedCount(summary, found)?.note ?? []))
   return {
     report: reportOf(extraction, verification),
     missing,
@@ -149,7 +162,7 @@ function readReport({ report, extracted }: Verification): Extraction | null {
   const { output, summary } = report
   if (typeof output === 'object' && output !== null && !Array.isArray(output))
     return { ok: true, value: output as Record<string, unknown>, from: 'whole' }
-  return extractObject(summary ?? '')
+  return extractObject(typeof output === 'string' ? output : (summary ?? ''))
 }
 
 function reportOf(extraction: Extraction | null, { contract, extracted }: Verification): Findings['report'] {
@@ -343,21 +356,35 @@ function schemaSpeaksOf(schema: unknown, name: string): boolean {
   )
 }
 
-/** "claims 14 records; found 12": a number the summary gives for what a count looked at. */
-function claimsBesideFacts(summary: string | null, results: readonly CheckResult[]): string[] {
-  if (summary === null) return []
-  const notes: string[] = []
-  for (const { check, evidence } of results) {
-    const args = (check['count_at_least'] ?? check['count_at_most']) as { pointer: string; path?: string } | undefined
-    const found = /^(\d+) in all/.exec(evidence ?? '')?.[1]
-    if (args === undefined || found === undefined) continue
-    const noun = (args.pointer.split('/').pop() ?? '') || (args.path?.split('/').pop() ?? '').replace(/\.\w+$/, '')
-    const stem = noun.toLowerCase().replace(/s$/, '')
-    if (!/^[a-z]{3,}$/.test(stem)) continue
-    const claim = new RegExp(`\\b(\\d{1,9}) (?:[a-z]{1,20} )?${stem}s?\\b`, 'i').exec(summary.slice(0, 32_000))?.[1]
-    if (claim !== undefined && Number(claim) !== Number(found)) notes.push(`claims ${claim} ${noun}; found ${found}`)
-  }
-  return notes
+/** A number the summary gives for what a count looked at, where it is another: "claims 14 records; found 12". */
+function claimedCount(
+  summary: string | null,
+  { check, evidence }: CheckResult,
+): { words: string; note: string } | null {
+  const args = (check['count_at_least'] ?? check['count_at_most']) as { pointer: string; path?: string } | undefined
+  const found = /^(\d+) in all/.exec(evidence ?? '')?.[1]
+  if (summary === null || args === undefined || found === undefined) return null
+  const noun = (args.pointer.split('/').pop() ?? '') || (args.path?.split('/').pop() ?? '').replace(/\.\w+$/, '')
+  const stem = noun.toLowerCase().replace(/s$/, '')
+  if (!/^[a-z]{3,}$/.test(stem)) return null
+  const claim = new RegExp(`\\b(\\d{1,9}) (?:[a-z]{1,20} )?${stem}s?\\b`, 'i').exec(summary.slice(0, 32_000))?.[1]
+  if (claim === undefined || Number(claim) === Number(found)) return null
+  return { words: `${claim} ${noun}`, note: `claims ${claim} ${noun}; found ${found}` }
+}
+
+/** What the report says of a deliverable: a path or an address as it is, content by its beginning. */
+function claimInWords(value: unknown): string {
+  return plainLine(typeof value === 'string' ? value : JSON.stringify(value), 300)
+}
+
+/** Files of the worktree that look like the rules it is checked by, and that the child has changed. */
+async function editedRules(contract: Contract, world: World, limits: Limits): Promise<readonly string[]> {
+  const changed = await within(world.changedFiles(), limits.gitMs, 'git did not answer in time')
+  const delivered = new Set(contract.deliverables.map(({ path }) => path))
+  const usesSchema =
+    contract.output !== undefined || contract.checks.some((check) => kinded(check).kind === 'json_schema_ok')
+  const rules = usesSchema ? /\.coxswain\.(?:json|ya?ml)$|\.schema\.json$/i : /\.coxswain\.(?:json|ya?ml)$/i
+  return changed.filter((path) => rules.test(path) && !delivered.has(path)).slice(0, 5)
 }
 
 /** Git's facts as they were first seen: the same answer to every check of one run. */

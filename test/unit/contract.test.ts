@@ -333,7 +333,12 @@ describe('freezing', () => {
   test('the log keeps level, hash and retries, and nothing of no contract', () => {
     const contract = accepted(priceTable)
     const frozen = freezeContract(contract, sha256)
-    expect(contractRef(contract, frozen)).toEqual({ level: 'full', hash: frozen.hash, maxRetries: 1 })
+    expect(contractRef(contract, frozen)).toEqual({
+      deliverables: ['table.json'],
+      level: 'full',
+      hash: frozen.hash,
+      maxRetries: 1,
+    })
     const none = accepted(null)
     expect(contractRef(none, freezeContract(none, sha256))).toEqual({ level: 'none', maxRetries: 0 })
   })

@@ -64,7 +64,7 @@ function body(entry: PanelEntry, context: RowContext): HTMLElement {
     case 'report':
       return report(entry, context)
     case 'verdict':
-      return line('verified', entry.words, entry.at, 'strong')
+      return line('beaker', entry.words, entry.at, 'strong')
     case 'notice':
       return line(entry.level, entry.words, entry.at, entry.level)
     case 'noise':

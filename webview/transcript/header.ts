@@ -27,7 +27,7 @@ export class Header {
   private readonly need = el('div', 'need')
   private readonly goal = el('div', 'goal-text')
   private readonly goalFold: HTMLDetailsElement
-  private readonly buttons: Record<keyof PanelChild['can'], ButtonControl>
+  private readonly buttons: Record<Exclude<keyof PanelChild['can'], 'retry' | 'acceptPartial'>, ButtonControl>
   private child: PanelChild | null = null
 
   constructor(acts: HeaderActs) {

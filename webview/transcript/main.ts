@@ -144,7 +144,18 @@ const header = new Header({
   apply: () => void tellWish({ type: 'apply' }),
   refused: (why) => steering.tell(say.because(why), true),
 })
-const verification = new Verification()
+const verification: Verification = new Verification({
+  open: (check, what) => {
+    if (saved.childId !== null) vscode.postMessage({ type: 'openCheck', childId: saved.childId, check, what })
+  },
+  verify: () => void tellWish({ type: 'verify' }),
+  retry: () => void tellWish({ type: 'retry' }),
+  acceptPartial: () => void tellWish({ type: 'acceptPartial' }),
+  takeOver: () => {
+    if (saved.childId !== null) vscode.postMessage({ type: 'takeOver', childId: saved.childId })
+  },
+  refused: (why) => steering.tell(say.because(why), true),
+})
 const steering: Steering = new Steering({
   wish: ask,
   draftChanged: (text) => {
@@ -270,7 +281,7 @@ function takeChild(next: PanelChild): void {
   child = next
   header.render(next)
   steering.render(next)
-  verification.render(next.verdict)
+  verification.render(next)
   const changed = new Set(
     next.steers
       .filter((steer) => {

@@ -5,6 +5,7 @@ import * as vscode from 'vscode'
 import { PAGE_BYTES, readFromWebview, type FromWebview, type PanelChild, type ToWebview } from '../../protocol/panel'
 import type { Acts, Outcome } from '../acts'
 import { holds, needleOf, nextHit } from '../present/find'
+import { actions } from '../present/actions'
 import { t } from '../present/l10n'
 import { pageOf, panelChild } from '../present/panel'
 import { unread } from '../present/row'
@@ -12,7 +13,9 @@ import { titleOf } from '../present/words'
 import type { Supervision } from '../supervision'
 import { applyChild } from '../handBack'
 import { panelHtml } from './html'
-import { wholeTextUri } from './wholeText'
+import { openCheckedFile } from '../review/reviewChanges'
+import { VerdictAge } from './verdictAge'
+import { findingUri, wholeTextUri } from './wholeText'
 
 /** Entries of the end that ride along with a snapshot; the webview asks for others as a person scrolls. */
 const tailEntries = 80
@@ -37,6 +40,7 @@ export class TranscriptPanel implements vscode.Disposable {
   private focusSteer: { text: string | null } | null = null
   private wantedEntry: number | null = null
   private disposed = false
+  private readonly age: VerdictAge
   private readonly parts: vscode.Disposable[] = []
   /** Messages that were no messages of ours. */
   misread = 0
@@ -55,12 +59,19 @@ export class TranscriptPanel implements vscode.Disposable {
     const dist = vscode.Uri.joinPath(extensionUri, 'dist', 'webview')
     const webview = panel.webview
     webview.options = { enableScripts: true, enableForms: false, enableCommandUris: false, localResourceRoots: [dist] }
+    this.age = new VerdictAge(
+      () => supervision.changes,
+      () => this.wake(),
+      (error) => log.warn('whether a verdict is out of date could not be found out', String(error)),
+    )
     this.parts.push(
+      this.age,
       webview.onDidReceiveMessage((message: unknown) => this.receive(message)),
       panel.onDidChangeViewState(() => {
         // A hidden webview is torn down by VS Code; whatever it knew is gone with it.
-        if (!panel.visible) this.scriptReady = false
-        else this.wake()
+        if (panel.visible) return this.wake()
+        this.scriptReady = false
+        this.age.follow(null)
       }),
       supervision.onDidChange((childId) => {
         if (childId === null || childId === this.shownChild) this.wake()
@@ -173,7 +184,8 @@ export class TranscriptPanel implements vscode.Disposable {
     this.nameTab()
     if (vscode.window.state.focused && unread(child.child)) void this.acts.flag(childId, { seen: true })
 
-    const shown = panelChild(child)
+    this.age.follow(child.child)
+    const shown = panelChild(child, this.age.changed(child.child))
     const asText = JSON.stringify(shown)
     const total = child.entryCount
     const news = total - Math.max(this.sentTo, 0)
@@ -254,6 +266,10 @@ export class TranscriptPanel implements vscode.Disposable {
       case 'review':
         if (this.knows(message.childId)) await vscode.commands.executeCommand('coxswain.reviewChanges', message.childId)
         return
+      case 'takeOver':
+        return this.takeOver(message.childId)
+      case 'openCheck':
+        return this.openCheck(message.childId, message.check, message.what)
       case 'find':
         return this.find(message)
       case 'steer':
@@ -270,6 +286,10 @@ export class TranscriptPanel implements vscode.Disposable {
         return this.wish(message, (id) => this.acts.stop([id]))
       case 'verify':
         return this.wish(message, (id) => this.acts.verify(id))
+      case 'retry':
+        return this.wish(message, (id) => this.acts.retry(id))
+      case 'acceptPartial':
+        return this.wish(message, (id) => this.acts.acceptPartial(id))
       case 'apply':
         return this.wish(message, (id) => applyChild(this.acts, this.supervision, id))
       case 'dismissMissed':
@@ -279,6 +299,25 @@ export class TranscriptPanel implements vscode.Disposable {
       case 'answer':
         return this.wish(message, (id) => this.acts.answer(id, message.requestId, message.answer))
     }
+  }
+
+  /** Its session where the agent has one for terminals, else a terminal in its worktree. */
+  private async takeOver(childId: string): Promise<void> {
+    const child = this.supervision.view?.get(childId)?.child
+    if (!this.knows(childId) || child === undefined) return
+    const command = actions(child).takeOver.able ? 'coxswain.takeOver' : 'coxswain.openTerminal'
+    await vscode.commands.executeCommand(command, childId)
+  }
+
+  private async openCheck(childId: string, check: number, what: 'file' | 'finding'): Promise<void> {
+    const child = this.supervision.view?.get(childId)?.child
+    const found = child?.verdict?.checks[check]
+    if (!this.knows(childId) || child === undefined || found === undefined) return
+    if (what === 'file' && found.location !== undefined) return await openCheckedFile(child, found.location)
+    await vscode.window.showTextDocument(findingUri(childId, check), {
+      preview: true,
+      viewColumn: vscode.ViewColumn.Beside,
+    })
   }
 
   /** The wish names the child its button was drawn for: a panel that has moved on refuses it. */

@@ -10,6 +10,7 @@ import {
   type Child,
 } from '../../core/child'
 import { decideTakeOver } from '../../core/decide'
+import { checksToOverride } from '../../core/verdict'
 import { t } from './l10n'
 
 export type Able = { readonly able: true } | { readonly able: false; readonly why: string }
@@ -20,6 +21,8 @@ export interface Actions {
   readonly stop: Able
   readonly review: Able
   readonly verify: Able
+  readonly retry: Able
+  readonly acceptPartial: Able
   readonly apply: Able
   readonly discard: Able
   readonly takeOver: Able
@@ -37,6 +40,8 @@ export function actions(child: Child): Actions {
     stop: stop(child),
     review: review(child),
     verify: verify(child),
+    retry: retry(child),
+    acceptPartial: acceptPartial(child),
     apply: apply(child),
     discard: discard(child),
     takeOver: takeOver(child),
@@ -53,6 +58,26 @@ function verify(child: Child): Able {
   if (isLive(child)) return no(t('it is running; its work is verified when it has ended'))
   if (child.task.contract.level === 'none') return no(t('it has no contract, so there is nothing to check'))
   return hasWorktree(child)
+}
+
+/** Resuming it with exactly what its verdict found wrong. */
+function retry(child: Child): Able {
+  const open = hasOpenVerdict(child)
+  return open.able ? resume(child) : open
+}
+
+function acceptPartial(child: Child): Able {
+  const open = hasOpenVerdict(child)
+  if (!open.able) return open
+  if (child.partialAccepted) return no(t('you have taken it as partial already'))
+  return child.discarded ? no(t('its worktree was discarded')) : yes
+}
+
+function hasOpenVerdict(child: Child): Able {
+  if (isLive(child)) return no(t('it is running; its work is verified when it has ended'))
+  if (child.verdict === null) return no(t('it has no verdict'))
+  if (child.applied) return no(t('its work has been applied already'))
+  return checksToOverride(child.verdict).length === 0 ? no(t('nothing in its verdict is open')) : yes
 }
 
 /** What did not pass is asked about when it comes to it; the rest refuses beforehand. */
@@ -162,6 +187,8 @@ export function facets(child: Child): readonly string[] {
     ...(can.resume.able ? ['canResume'] : []),
     ...(can.stop.able ? ['canStop'] : []),
     ...(can.verify.able ? ['canVerify'] : []),
+    ...(can.retry.able ? ['canRetry'] : []),
+    ...(can.acceptPartial.able ? ['canAcceptPartial'] : []),
     ...(can.apply.able ? ['canApply'] : []),
     ...(can.discard.able ? ['canDiscard'] : []),
     ...(can.takeOver.able ? ['canTakeOver'] : []),

@@ -1,10 +1,11 @@
 // A whole transcript as one Markdown document, for people to keep or attach. Pure; text by others is fenced or quoted, so
 // that a renderer shows it and obeys nothing in it.
+import type { Child } from '../../core/child'
 import type { TranscriptEntry } from '../../core/transcript'
 import { plainLine, plainText } from '../../core/plainText'
 import type { ChildView } from '../../supervisor/view'
 import { t } from './l10n'
-import { actorWords, inputText } from './panel'
+import { actorWords, askedToEnd, inputText } from './panel'
 import { phaseWords, steerStateWords, titleOf, verdictWords } from './words'
 
 /** The head of the document; the entries follow, one after the other, by entryMarkdown. */
@@ -32,7 +33,8 @@ export function headMarkdown({ child }: ChildView): string {
   ].join('\n\n')
 }
 
-export function entryMarkdown(entry: TranscriptEntry): string {
+/** `child`: tells a report that followed our own request to end from one that did not. */
+export function entryMarkdown(entry: TranscriptEntry, child?: Child): string {
   const head = (words: string): string => `**${escaped(words)}** · ${entry.at}`
   switch (entry.kind) {
     case 'turn':
@@ -54,12 +56,17 @@ export function entryMarkdown(entry: TranscriptEntry): string {
     case 'verdict':
       return `${head(entry.kind)}\n\n${fence(entry.words)}\n`
     case 'report':
-      return `${head(entry.ok ? t('Reports success (its claim)') : t('Reports failure'))}\n\n${fence(entry.summary)}\n`
+      return `${head(reportWords(entry.ok, askedToEnd(entry, child)))}\n\n${fence(entry.summary)}\n`
     case 'notice':
       return `${head('Coxswain')}: ${escaped(plainLine(entry.text, 2_000))}\n`
     case 'noise':
       return `${head(entry.source)}\n\n${fence(entry.text)}\n`
   }
+}
+
+function reportWords(ok: boolean, asked: boolean): string {
+  if (ok) return t('Reports success (its claim)')
+  return asked ? t('Stopped as asked') : t('Reports failure')
 }
 
 /** A fence longer than any run of backticks inside. */

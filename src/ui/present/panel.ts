@@ -11,10 +11,12 @@ import {
   type Child,
   type Steer,
 } from '../../core/child'
-import type { Actor } from '../../core/events'
+import { checkKinds } from '../../core/contract'
+import type { Actor, CheckResult, Verdict } from '../../core/events'
 import { cutText, plainLine, plainText, visibleText } from '../../core/plainText'
 import { asText } from '../../core/toolInput'
 import type { TranscriptEntry } from '../../core/transcript'
+import { checksToOverride, describeResult, describeVerdict } from '../../core/verdict'
 import {
   ENTRY_TEXT_MAX,
   PAGE_BYTES,
@@ -30,6 +32,7 @@ import { icon } from './row'
 import {
   branchWords,
   costWords,
+  dispositionWords,
   endReason,
   evidenceWords,
   needWords,
@@ -45,7 +48,8 @@ import {
 
 const shownSteers = 60
 
-export function panelChild(view: ChildView): PanelChild {
+/** `worktreeChanged`: since its verdict, as far as somebody has looked. */
+export function panelChild(view: ChildView, worktreeChanged = false): PanelChild {
   const { child } = view
   const attempt = currentAttempt(child)
   const accepts = acceptance(child)
@@ -98,23 +102,53 @@ export function panelChild(view: ChildView): PanelChild {
     })),
     steers: shownOf(child.steers).map(panelSteer),
     missed: missedSteers(child).length,
-    verdict:
-      child.verdict === null
-        ? null
-        : {
-            words: verdictStatusWords(child.verdict),
-            attempt: child.verdict.attempt,
-            stale: child.verdict.status === 'stale' || (attempt !== undefined && child.verdict.attempt !== attempt.n),
-            notes: child.verdict.notes.map((note) => plainLine(note, 400)),
-            checks: child.verdict.checks.slice(0, 200).map((check) => ({
-              name: plainLine(checkName(check.check)),
-              result: check.result,
-              reason: plainLine(check.reason, 400),
-              evidence: check.evidence === undefined ? null : cutText(plainText(check.evidence), 4_000),
-              ms: check.ms,
-            })),
-          },
+    verdict: child.verdict === null ? null : panelVerdict(child, child.verdict, worktreeChanged),
   }
+}
+
+const shownChecks = 200
+
+function panelVerdict(child: Child, verdict: Verdict, worktreeChanged: boolean): NonNullable<PanelChild['verdict']> {
+  const attempt = currentAttempt(child)
+  const goneOn = attempt !== undefined && verdict.attempt !== attempt.n
+  return {
+    status: verdict.status,
+    words: verdictStatusWords(verdict),
+    then: dispositionWords(child, verdict),
+    attempt: verdict.attempt,
+    stale:
+      verdict.status === 'stale'
+        ? t('files changed while the checks ran')
+        : goneOn
+          ? t('the work has gone on since')
+          : worktreeChanged
+            ? t('files of the worktree have changed since')
+            : null,
+    open: checksToOverride(verdict).length > 0,
+    earlier: child.verdicts
+      .filter((each) => each !== verdict && each.round === verdict.round)
+      .slice(-10)
+      .map((each) => ({ attempt: each.attempt, words: plainLine(describeVerdict(each), 200) })),
+    // A count that was claimed otherwise stands beside its check.
+    notes: verdict.notes.filter((note) => !/^claims \d+ .+; found \d+$/.test(note)).map((note) => plainLine(note, 400)),
+    checks: verdict.checks.slice(0, shownChecks).map((check) => ({
+      name: resultName(check),
+      result: check.result,
+      reason: plainLine(check.reason, 400),
+      claim: check.claim === undefined ? null : plainLine(check.claim, 300),
+      evidence: check.evidence === undefined ? null : cutText(plainText(check.evidence), 4_000),
+      place: placeWords(check),
+      ms: check.ms,
+    })),
+    more: Math.max(0, verdict.checks.length - shownChecks),
+  }
+}
+
+/** `src/a.js:3`, or null when a check points at no file, or at one that is not there. */
+function placeWords({ location, check, result, evidence }: CheckResult): string | null {
+  const absent = result === 'FAIL' && evidence === undefined && ('deliverable' in check || 'file_exists' in check)
+  if (location === undefined || (absent && location.line === undefined)) return null
+  return plainLine(location.path, 300) + (location.line === undefined ? '' : `:${location.line}`)
 }
 
 function panelActions(child: Child): PanelChild['can'] {
@@ -158,12 +192,27 @@ export function actorWords(actor: Actor): string {
   }
 }
 
-/** `{"file_exists": {"path": "a"}}` → "file_exists a". */
-export function checkName(check: Readonly<Record<string, unknown>>): string {
-  const [kind, args] = Object.entries(check)[0] ?? ['check', {}]
-  if (typeof args !== 'object' || args === null) return kind
-  const words = Object.values(args).map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
-  return [kind, ...words].join(' ')
+/** What a check asks, in the words an override names it by. A kind that a newer version wrote is told as it stands. */
+export function resultName(result: CheckResult): string {
+  const { check } = result
+  const known = typeof check['deliverable'] === 'string' || checkKinds.some((kind) => Object.hasOwn(check, kind))
+  return plainLine(known ? describeResult(result) : JSON.stringify(check), 400)
+}
+
+/** All that a check found, for an editor; null when the verdict has no such check. */
+export function findingText(child: Child, index: number): string | null {
+  const found = child.verdict?.checks[index]
+  if (child.verdict === null || found === undefined) return null
+  const place = placeWords(found)
+  const lines = [
+    `${found.result}  ${resultName(found)}`,
+    found.reason,
+    ...(found.claim === undefined ? [] : [t('Its report says: {claim}', { claim: found.claim })]),
+    ...(place === null ? [] : [place]),
+    t('Attempt {n}, {ms} ms', { n: child.verdict.attempt, ms: found.ms }),
+    ...(found.evidence === undefined ? [] : ['', found.evidence]),
+  ]
+  return plainText(`${lines.join('\n')}\n`)
 }
 
 export function panelEntry(entry: TranscriptEntry, child?: Child): PanelEntry {
@@ -220,8 +269,8 @@ export function panelEntry(entry: TranscriptEntry, child?: Child): PanelEntry {
   }
 }
 
-/** The attempt had been asked to end before it reported. */
-function askedToEnd({ attempt, at }: TranscriptEntry, child: Child | undefined): boolean {
+/** The attempt had been asked to end before it reported: a failure in it is no news then. */
+export function askedToEnd({ attempt, at }: TranscriptEntry, child: Child | undefined): boolean {
   const its = child?.attempts.find(({ n }) => n === attempt)
   if (its === undefined || its.endRequest === null) return false
   return its.report === null || its.endRequest.at <= at

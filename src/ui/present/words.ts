@@ -83,7 +83,13 @@ export function verdictWords(child: Child): string | null {
   return verdictStatusWords(verdict)
 }
 
+/** Partial stands before what did not pass: work a person may use, and must not take for verified. */
 export function verdictStatusWords(verdict: Verdict): string {
+  const what = statusWords(verdict)
+  return verdict.disposition === 'partial' ? t('partial, {what}', { what }) : what
+}
+
+function statusWords(verdict: Verdict): string {
   const failed = verdict.checks.filter((check) => check.result === 'FAIL').length
   switch (verdict.status) {
     case 'verified':
@@ -98,6 +104,21 @@ export function verdictStatusWords(verdict: Verdict): string {
       return t('not verified')
     case 'stale':
       return t('verdict out of date')
+  }
+}
+
+/** What follows from a verdict, and why, in a sentence; null where there is nothing to do. */
+export function dispositionWords(child: Child, verdict: Verdict): string | null {
+  if (child.partialAccepted) return t('You took it as partial. Applying it still asks for what did not pass, by name.')
+  switch (verdict.disposition) {
+    case 'accept':
+      return null
+    case 'retry':
+      return child.retrying || isLive(child) ? t('It is being asked again with exactly this.') : null
+    case 'partial':
+      return t('Partial: usable and marked. It is not asked again by itself; what next is yours to say.')
+    case 'escalate':
+      return t('Escalated: another turn of the same agent cannot settle this. What next is yours to say.')
   }
 }
 
@@ -116,7 +137,7 @@ export function needWords(child: Child): string | null {
   if (child.parked !== null) return plainLine(child.parked)
   const settled = child.phase === 'SUCCESS' || child.phase === 'FAILURE'
   const verdict = child.verdict
-  if (settled && verdict !== null && !child.applied && !child.discarded) {
+  if (settled && verdict !== null && !child.partialAccepted && !child.applied && !child.discarded) {
     if (verdict.status === 'failed' || verdict.status === 'incomplete' || verdict.status === 'parse_error')
       return verdictStatusWords(verdict)
     if (verdict.disposition === 'escalate') return t('a check could not decide')

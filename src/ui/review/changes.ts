@@ -18,6 +18,7 @@ import {
 import type { KnownWorktree } from '../../git/view'
 import { plainLine } from '../../core/plainText'
 import { t } from '../present/l10n'
+import { treeOf } from '../../supervisor/verdictTree'
 
 export type Side = 'base' | 'now'
 export type How = 'merge' | 'squash' | 'patch'
@@ -109,6 +110,15 @@ export class Changes {
   async room(childId: string): Promise<{ readonly bytes: number; readonly complete: boolean } | null> {
     const known = this.worktreeOf(childId)
     return known === null ? null : await folderSize(known.path)
+  }
+
+  /** Whether its worktree is another than the one its verdict is about; null when nobody can say. */
+  async changedSinceVerdict(childId: string): Promise<boolean | null> {
+    const known = this.worktreeOf(childId)
+    const verdict = this.childOf(childId)?.verdict
+    if (known === null || verdict?.tree === undefined) return null
+    const now = await treeOf(this.git, known, verdict)
+    return now === null ? null : now !== verdict.tree
   }
 
   private worktreeOf(childId: string): KnownWorktree | null {

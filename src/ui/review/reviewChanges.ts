@@ -1,7 +1,10 @@
 // Shows a person what a child changed: every file against the child's base in VS Code's own multi-diff, and the file
 // itself, in the worktree, when they want to edit it.
+import { realpath } from 'node:fs/promises'
 import * as path from 'node:path'
 import * as vscode from 'vscode'
+import type { Child } from '../../core/child'
+import type { CheckResult } from '../../core/events'
 import type { ChildView } from '../../supervisor/view'
 import { t } from '../present/l10n'
 import { forNotice } from '../present/safe'
@@ -46,3 +49,23 @@ export async function editReviewedFile({ view }: Coxswain, uri: unknown): Promis
   if (!file.startsWith(worktree.path + path.sep)) return
   await vscode.window.showTextDocument(vscode.Uri.file(file))
 }
+
+/** The file a check points at, at its line, beside the panel. One that leads out of the worktree is named and not opened. */
+export async function openCheckedFile(child: Child, { path: name, line }: Location): Promise<void> {
+  const { worktree } = child
+  if (worktree === null) return
+  const file = path.resolve(worktree.path, name)
+  const [root, real] = await Promise.all([worktree.path, file].map((each) => realpath(each).catch(() => null)))
+  const say = (words: string): void => void vscode.window.showInformationMessage(forNotice(words))
+  if (root === null || real === null || root === undefined || real === undefined)
+    return say(t('There is no file {name} in its worktree.', { name }))
+  if (!real.startsWith(root + path.sep)) return say(t('{name} leads out of its worktree and is not opened.', { name }))
+  const at = new vscode.Position(Math.max(0, (line ?? 1) - 1), 0)
+  await vscode.window.showTextDocument(vscode.Uri.file(file), {
+    preview: true,
+    viewColumn: vscode.ViewColumn.Beside,
+    selection: new vscode.Range(at, at),
+  })
+}
+
+type Location = NonNullable<CheckResult['location']>

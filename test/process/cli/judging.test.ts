@@ -10,7 +10,7 @@ const contract = { deliverables: [{ path: 'out.md' }], maxRetries: 0 }
 const keeps = {
   goal: script({ write: { path: 'out.md', text: 'out\n' } }, { commit: 'Write it' }),
   title: 'Keeps',
-  contract,
+  contract: { ...contract, maxRetries: 1 },
 }
 const lies = { goal: script({ lie: 'out.md' }), title: 'Lies', contract }
 
@@ -36,7 +36,14 @@ describe('verify', () => {
     expect(verdict.checks.length).toBeGreaterThan(0)
     stage.git('-C', worktree?.path ?? '', 'rm', '-q', 'out.md')
     const bad = await stage.cli('verify', id, '--json')
-    expect([bad.code === 0, JSON.parse(bad.out).verdict.status]).toEqual([false, 'incomplete'])
+    const looked = JSON.parse(bad.out).verdict
+    // The contract would allow a retry; on a settled child nothing starts by itself, and the verdict says so.
+    expect([bad.code, looked.status, looked.disposition, (await stage.child(id)).attempts.length]).toEqual([
+      3,
+      'incomplete',
+      'partial',
+      1,
+    ])
     expect((await stage.json('show', id)).verdict.status).toBe('incomplete')
     // What the round was settled with stays.
     expect((await stage.json('result', id)).verdict.status).toBe('verified')

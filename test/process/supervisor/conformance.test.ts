@@ -63,8 +63,10 @@ describe('whose a child is', () => {
       await commands.discard({ subagent_id, force: true }),
       await commands.verify({ subagent_id }),
       await commands.apply({ subagent_id }),
+      await commands.retry({ subagent_id }),
+      await commands.acceptPartial({ subagent_id }),
     ]
-    expect(await wishes(id, other)).toEqual(Array.from({ length: 14 }, () => gone))
+    expect(await wishes(id, other)).toEqual(Array.from({ length: 16 }, () => gone))
     expect(await wishes('aaaaaaaaaa', other)).toEqual(await wishes(id, other))
     expect(readFileSync(stage.paths.child(id).events, 'utf8')).toBe(before)
     expect(

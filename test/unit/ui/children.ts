@@ -138,6 +138,7 @@ export const child = (over: Partial<Child> = {}): Child => ({
   verdicts: [],
   retrying: false,
   parked: null,
+  partialAccepted: false,
   completions: [],
   expiredAt: null,
   noticed: [],

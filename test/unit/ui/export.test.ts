@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { TranscriptEntry } from '../../../src/core/transcript'
 import { entryMarkdown, headMarkdown } from '../../../src/ui/present/export'
-import { at, ended, steer, verdict, view } from './children'
+import { at, attempt, child, ended, steer, verdict, view } from './children'
 
 test('the head names goal, agent, state and what became of each steer', () => {
   const done = view(
@@ -45,4 +45,12 @@ test('text with fences and HTML of its own stays inside its fence', () => {
   expect(entryMarkdown(entry)).toBe(
     '**Agent** · 2026-03-01T12:00:05.000Z\n\n`````text\n```js\nx\n```\n````\n<img src=x onerror=alert(1)>\n`````\n',
   )
+})
+
+test('a report that followed our own request to end is no failure', () => {
+  const entry: TranscriptEntry = { n: 3, at: at(30), attempt: 1, kind: 'report', ok: false, summary: 'I stop here.' }
+  const endRequest = { cause: 'stop', reason: 'stopped by you', by: { kind: 'person' }, at: at(20) } as const
+  const stopped = child({ phase: 'CANCELLED', attempts: [attempt({ endRequest })] })
+  expect(entryMarkdown(entry, stopped)).toContain('**Stopped as asked**')
+  expect(entryMarkdown(entry, child())).toContain('**Reports failure**')
 })

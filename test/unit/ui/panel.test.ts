@@ -5,6 +5,7 @@ import type { TranscriptEntry } from '../../../src/core/transcript'
 import { ENTRY_TEXT_MAX, PAGE_BYTES, panelChildSchema, panelEntrySchema } from '../../../src/protocol/panel'
 import { actions } from '../../../src/ui/present/actions'
 import {
+  findingText,
   inputText,
   pageOf,
   panelChild,
@@ -340,6 +341,70 @@ test('a command that hides characters shows them where it is approved', () => {
 
 test('the verdict says when the work has gone on since', () => {
   const resumed = { verdict: verdict(), attempts: [attempt({ ended: 'SUCCESS' }), attempt({ n: 2 })] }
-  expect(panelChild(view(resumed)).verdict?.stale).toBe(true)
-  expect(panelChild(view({ verdict: verdict() })).verdict?.stale).toBe(false)
+  const stale = (over: Partial<Child>, changed = false) => panelChild(view(over), changed).verdict?.stale
+  expect([
+    stale(resumed),
+    stale({ verdict: verdict() }),
+    stale({ verdict: verdict() }, true),
+    stale({ verdict: verdict({ status: 'stale' }) }),
+  ]).toEqual([
+    'the work has gone on since',
+    null,
+    'files of the worktree have changed since',
+    'files changed while the checks ran',
+  ])
+})
+
+const lied = verdict({
+  status: 'incomplete',
+  disposition: 'partial',
+  attempt: 2,
+  notes: ['claims 14 rows; found 12', 'not asked again: 1 of 1 retry used'],
+  checks: [
+    {
+      check: { deliverable: 'out.md' },
+      result: 'FAIL',
+      reason: 'claimed, but there is no file out.md',
+      claim: 'out.md',
+      location: { path: 'out.md', line: 3 },
+      recoverable: true,
+      ms: 1,
+    },
+    { check: { newer_kind: { x: 1 } }, result: 'UNKNOWN', reason: 'of a newer version', recoverable: false, ms: 1 },
+  ],
+})
+
+test('a claim stands beside what was found, with its place, and what was asked for before', () => {
+  const asked = verdict({ status: 'incomplete', disposition: 'retry' })
+  const shown = panelChild(view(ended('SUCCESS', { verdict: lied, verdicts: [asked, lied] }))).verdict
+  expect(shown?.checks.map(({ name, claim, reason, place }) => [name, claim, reason, place])).toEqual([
+    ['deliverable out.md', 'out.md', 'claimed, but there is no file out.md', 'out.md:3'],
+    ['{"newer_kind":{"x":1}}', null, 'of a newer version', null],
+  ])
+  expect(shown).toMatchObject({
+    words: 'partial, incomplete',
+    open: true,
+    notes: ['not asked again: 1 of 1 retry used'],
+    earlier: [{ attempt: 1, words: 'incomplete: a deliverable is missing, asked again' }],
+  })
+  expect(findingText(child({ verdict: lied }), 0)).toBe(
+    'FAIL  deliverable out.md\nclaimed, but there is no file out.md\nIts report says: out.md\nout.md:3\nAttempt 2, 1 ms\n',
+  )
+  expect(findingText(child({ verdict: lied }), 2)).toBe(null)
+})
+
+test('partial work needs nobody any more once a person has taken it as that, and stays marked', () => {
+  const can = (over: Partial<Child>) => {
+    const { retry, acceptPartial } = panelChild(view(ended('SUCCESS', over))).can
+    return [retry, acceptPartial].map((able) => (able.able ? 'yes' : able.why))
+  }
+  expect(can({ verdict: lied })).toEqual(['yes', 'yes'])
+  expect(can({ verdict: verdict() })).toEqual(['nothing in its verdict is open', 'nothing in its verdict is open'])
+  expect(can({ verdict: lied, applied: true })[1]).toBe('its work has been applied already')
+  const taken = panelChild(view(ended('SUCCESS', { verdict: lied, partialAccepted: true })))
+  expect([taken.need, taken.verdict?.words, taken.can.acceptPartial]).toEqual([
+    null,
+    'partial, incomplete',
+    { able: false, why: 'you have taken it as partial already' },
+  ])
 })

@@ -139,7 +139,7 @@ test.each<[string, Partial<Child>, string]>([
         checks: [{ check: { file_exists: { path: 'a' } }, result: 'FAIL', reason: 'absent', recoverable: true, ms: 1 }],
       }),
     }),
-    '(warning) Fix the null check | 1 check failed · 30s · Demo agent',
+    '(warning) Fix the null check | partial, 1 check failed · 30s · Demo agent',
   ],
   [
     'was not verified',
