@@ -204,7 +204,7 @@ export async function readSmallFile(path: string, limit = 1024 * 1024): Promise<
 }
 
 /** Where HEAD of a worktree points, mostly without starting git. Null when its git folder or HEAD is gone or unreadable. */
-export async function readHead(git: Git, made: Made): Promise<Head | null> {
+export async function readHead(git: Git, made: Pick<Made, 'gitDir' | 'commonDir'>): Promise<Head | null> {
   const text = (await readSmallFile(join(made.gitDir, 'HEAD')))?.toString('utf8').trimEnd()
   if (text === undefined) return null
   if (hash.test(text)) return { ref: null, commit: text }

@@ -97,10 +97,10 @@ async function resolveBase(
   const wanted = base?.trim()
   if (wanted === undefined || wanted === '' || wanted === 'HEAD') {
     // Asked anew: the branch may have moved since the repository was looked at.
-    const commit = await revision(git, repository, 'HEAD')
+    const head = await readHead(git, repository)
+    const commit = head?.commit ?? null
     if (commit === null) return problem('bad-base', `The current commit of ${repository.topLevel} cannot be read.`)
-    const head = (await readSmallFile(join(repository.gitDir, 'HEAD')))?.toString('utf8').trimEnd()
-    const branch = /^ref: refs\/heads\/(?!\.invalid$)(.+)$/.exec(head ?? '')?.[1]
+    const branch = head?.ref?.startsWith('refs/heads/') === true ? head.ref.slice('refs/heads/'.length) : undefined
     return { kind: 'base', commit, label: branch ?? commit.slice(0, 10) }
   }
   const shown = wanted.replace(/[^\x21-\x7e\u00a1-\uffff ]/g, '?').slice(0, 80)
