@@ -74,6 +74,15 @@ export function decideOwnDispatch(parent: Child, lookUp: LookUp, limits: SpawnLi
 
 const freedom: readonly Autonomy[] = ['ask', 'edit', 'autonomous']
 
+/** A parent that is no child of ours has been given no autonomy: the person's setting is its ceiling. */
+export function decideFreedom(autonomy: Autonomy, ceiling: Autonomy): Refused | null {
+  return freedom.indexOf(autonomy) <= freedom.indexOf(ceiling)
+    ? null
+    : no(
+        `The autonomy "${autonomy}" goes beyond what is set for this machine (coxswain.autonomy = ${ceiling}). Leave autonomy out, or ask for no more than that.`,
+      )
+}
+
 /** Whether what a child asks for its own child goes beyond what it was given itself. */
 export function decideHandedOn(
   parent: Child,

@@ -406,10 +406,10 @@ class OpenStore implements Coxswain {
       settings: () => {
         const settings = this.options.settings()
         const { maxSpawnDepth, orchestratorEnabled } = settings
-        const { maxChildrenPerParent, maxChildrenTotal, defaultAgent, independentCompletions } = settings
+        const { maxChildrenPerParent, maxChildrenTotal, defaultAgent, autonomy, independentCompletions } = settings
         const spawn = { maxSpawnDepth, orchestratorEnabled }
         const limits = limitsFrom(settings)
-        return { maxChildrenPerParent, maxChildrenTotal, defaultAgent, spawn, independentCompletions, limits }
+        return { maxChildrenPerParent, maxChildrenTotal, defaultAgent, autonomy, spawn, independentCompletions, limits }
       },
       recipe: async (request, agentId, callersAgents) => {
         const bundled = await this.bundled()

@@ -16,7 +16,7 @@ import {
   type Capacity,
   type Refused,
 } from '../core/decide'
-import type { Actor, Fact, Limits, Recipe, Task, Verdict } from '../core/events'
+import type { Actor, Autonomy, Fact, Limits, Recipe, Task, Verdict } from '../core/events'
 import {
   decideAcceptPartialBy,
   decideAnswerBy,
@@ -28,7 +28,7 @@ import {
 } from '../core/ownership'
 import { cutText, plainLine } from '../core/plainText'
 import { hasExpired } from '../core/retention'
-import { decideHandedOn, decideOwnDispatch, depthOf, roleAt, type SpawnLimits } from '../core/spawnTree'
+import { decideFreedom, decideHandedOn, decideOwnDispatch, depthOf, roleAt, type SpawnLimits } from '../core/spawnTree'
 import type { SetupRequest } from '../core/setup'
 import { describeResult } from '../core/verdict'
 import { textLogHeader } from '../core/textLog'
@@ -68,6 +68,8 @@ export interface SupervisorSettings {
   readonly maxChildrenPerParent: number
   readonly maxChildrenTotal: number
   readonly defaultAgent: string
+  /** The most any parent agent may ask for. */
+  readonly autonomy: Autonomy
   readonly independentCompletions: boolean
   readonly limits: Limits
   readonly spawn: SpawnLimits
@@ -477,9 +479,15 @@ export class Supervisor {
         return {
           error: { code: 'invalid', message: `The contract${at} cannot be used: ${reading.problems.join('; ')}.` },
         }
-      const recipe = await this.options.recipe(task, task.agent ?? settings.defaultAgent, agents)
+      const asked = above === null ? task : { ...handedOn(above.task.recipe), ...task }
+      const recipe = await this.options.recipe(asked, task.agent ?? settings.defaultAgent, agents)
       if ('message' in recipe) return { error: { code: 'unknown_agent', message: recipe.message } }
-      const tooMuch = above === null ? null : decideHandedOn(above, recipe.autonomy, recipe.allowedTools)
+      const tooMuch =
+        above !== null
+          ? decideHandedOn(above, recipe.autonomy, recipe.allowedTools)
+          : caller.kind === 'parent'
+            ? decideFreedom(recipe.autonomy, settings.autonomy)
+            : null
       if (tooMuch !== null) return { error: tooMuch }
       const frozen = freezeContract(reading.contract, this.options.hash)
       const { role, note } = roleAt(task.role ?? 'leaf', depth, settings.spawn)
@@ -865,6 +873,11 @@ interface Draft {
   readonly note: string | null
   readonly task: Task
   readonly contract: FrozenContract
+}
+
+/** What a child's own child gets when nothing is said: no more than it has itself. */
+function handedOn({ autonomy, allowedTools }: Recipe): Pick<TaskRequest, 'autonomy' | 'allowed_tools'> {
+  return { autonomy, ...(allowedTools === undefined ? {} : { allowed_tools: [...allowedTools] }) }
 }
 
 function titleOf(task: TaskRequest): string {

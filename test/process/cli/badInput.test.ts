@@ -455,6 +455,7 @@ describe('a program that is no agent ends as a failure that says what it did', (
       'COXSWAIN_ATTEMPT',
       'COXSWAIN_CHILD_ID',
       'COXSWAIN_CONTROL_DIR',
+      'COXSWAIN_DATA_DIR',
       'COXSWAIN_MARKER',
       'COXSWAIN_PROMPT_FILE',
       'COXSWAIN_SESSION_ID',

@@ -125,7 +125,7 @@ describe('dispatch', () => {
     for (const id of ids) expect((await stage.settled(id)).phase).toBe('CANCELLED')
   })
 
-  it.each<[string, Record<string, unknown>, RegExp]>([
+  const refusedInputs: [what: string, input: Record<string, unknown>, words: RegExp][] = [
     ['no goal', {}, /goal/],
     ['an unknown action', { action: 'pause' }, /no action "pause".*spawn, list, steer/],
     ['an action that is no word', { action: 7 }, /no action/],
@@ -140,14 +140,19 @@ describe('dispatch', () => {
     ['keys beside tasks', { tasks: [{ goal: 'Fix it' }], agent: 'demo' }, /agent must stand inside/],
     ['a role nobody knows', { goal: 'Do it', role: 'boss' }, /role/],
     ['a tool nobody knows', { goal: 'Do it', allowed_tools: ['fly'] }, /./],
+    ['more autonomy than the person set', { goal: 'Do it', autonomy: 'autonomous' }, /coxswain\.autonomy = edit/],
     ['an agent nobody knows', { goal: 'Do it', agent: 'nobody' }, /There is no agent "nobody"/],
     ['a steer without an id', { action: 'steer', message: 'x' }, /steer needs subagent_id/],
     ['a steer without a message', { action: 'steer', subagent_id: 'aaaaaaaaaa' }, /steer needs message/],
-  ])('refuses %s in one sentence, and nothing exists afterwards', async (_what, input, words) => {
+  ]
+
+  it('refuses in one sentence what it cannot do, and nothing exists afterwards', async () => {
     stage = Stage.make()
     const parent = await connect()
-    const { answer, refused } = await parent.call(input)
-    expect([refused, answer.error.message]).toEqual([true, expect.stringMatching(words)])
+    for (const [what, input, words] of refusedInputs) {
+      const { answer, refused } = await parent.call(input)
+      expect([what, refused, answer.error?.message]).toEqual([what, true, expect.stringMatching(words)])
+    }
     expect(stage.left()).toEqual({ children: [], branches: [], worktrees: [], folders: [] })
   })
 
