@@ -395,7 +395,7 @@ export class Supervisor {
       if (isRefusal(drafts)) return drafts
       const { tools } = this.options
       const delegationId = request.dispatch_id ?? tools.newId()
-      const ids = drafts.map(() => tools.newId())
+      const ids = drafts.map(() => this.freshId())
       const places = drafts.map(({ task }, i) => ({ id: ids[i] ?? '', title: task.title }))
       const waits = full ?? (await this.takeSlots(places))
       if (waits !== null && !mayWait) return { error: waits }
@@ -404,7 +404,7 @@ export class Supervisor {
       try {
         for (const [index, draft] of drafts.entries()) {
           const place = { delegationId, index, independentCompletions: independent }
-          accepted.push(await this.accept(ids[index] ?? tools.newId(), draft, place, caller))
+          accepted.push(await this.accept(ids[index] ?? this.freshId(), draft, place, caller))
           if (held === 0) continue
           held--
           this.reserve(session, -1)
@@ -426,6 +426,14 @@ export class Supervisor {
       return notes.length === 0 ? handle : { ...handle, notes }
     } finally {
       this.reserve(session, -held)
+    }
+  }
+
+  /** Never one that a child of this store has or had: whoever was given that one would have this one too. */
+  private freshId(): string {
+    for (;;) {
+      const id = this.options.tools.newId()
+      if (!this.runs.has(id) && !this.options.tools.childExists(id)) return id
     }
   }
 

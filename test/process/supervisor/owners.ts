@@ -70,12 +70,12 @@ export class Owner {
 
   /** Whether it owns the store; undefined: it died before it could say. */
   async owns(): Promise<boolean | undefined> {
-    await eventually(() => this.isGone || this.said.length > 0, 'it has tried to own the store', 30_000)
+    await eventually(() => this.isGone || this.said.length > 0, 'it has tried to own the store', 60_000)
     return this.said[0]?.owns as boolean | undefined
   }
 
   async recovered(): Promise<void> {
-    await eventually(() => this.isGone || this.said.some(({ recovered }) => recovered), 'it has recovered', 30_000)
+    await eventually(() => this.isGone || this.said.some(({ recovered }) => recovered), 'it has recovered', 60_000)
   }
 
   /** Undefined: it died before it answered. */
