@@ -6,11 +6,14 @@ import { dirname } from 'node:path'
 import { syncFolder } from './atomicWrite'
 
 const newline = 0x0a
+const openFlags = constants.O_RDWR | constants.O_APPEND | constants.O_NOFOLLOW
 const tailBlock = 64 * 1024
 
 export class AppendFile {
   readonly #path: string
-  readonly #file: FileHandle
+  /** Undefined while it rests. */
+  #open: FileHandle | undefined
+  #isClosed = false
   #size: number
   #cutBytes: number
   #queue: Promise<unknown> = Promise.resolve()
@@ -21,7 +24,7 @@ export class AppendFile {
 
   private constructor(path: string, file: FileHandle, size: number, cutBytes: number) {
     this.#path = path
-    this.#file = file
+    this.#open = file
     this.#size = size
     this.#cutBytes = cutBytes
     this.#nameIsSafe = size > 0
@@ -29,8 +32,7 @@ export class AppendFile {
 
   /** Opens or creates `path` (0600, no link) for appending. */
   static async open(path: string): Promise<AppendFile> {
-    const flags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW
-    const file = await open(path, flags, 0o600)
+    const file = await open(path, openFlags | constants.O_CREAT, 0o600)
     try {
       const { size } = await file.stat()
       const end = await lastLineEnd(file, size)
@@ -42,6 +44,27 @@ export class AppendFile {
     }
   }
 
+  /** What was let go of is opened again; what is no longer there is not made anew. */
+  async #file(): Promise<FileHandle> {
+    if (this.#isClosed) throw new Error(`${this.#path} was closed`)
+    return (this.#open ??= await open(this.#path, openFlags))
+  }
+
+  /**
+   * Lets go of the file until the next append: an ended child of which nothing more is written costs no file descriptor.
+   */
+  async rest(): Promise<void> {
+    const done = this.#queue.then(() => this.#close())
+    this.#queue = done.catch(() => undefined)
+    await done
+  }
+
+  async #close(): Promise<void> {
+    const file = this.#open
+    this.#open = undefined
+    await file?.close()
+  }
+
   /** Bytes that were cut since it was opened: a torn last line, and what `cutBack` was told to. */
   get cutBytes(): number {
     return this.#cutBytes
@@ -49,7 +72,8 @@ export class AppendFile {
 
   /** Cuts what lies beyond `end`, which is the end of a line. Before the first append only. */
   async cutBack(end: number): Promise<void> {
-    await this.#file.truncate(end)
+    const file = await this.#file()
+    await file.truncate(end)
     this.#cutBytes += this.#size - end
     this.#size = end
   }
@@ -62,7 +86,8 @@ export class AppendFile {
   }
 
   async #sync(): Promise<void> {
-    await this.#file.datasync()
+    const file = await this.#file()
+    await file.datasync()
     if (this.#nameIsSafe) return
     await syncFolder(dirname(this.#path))
     this.#nameIsSafe = true
@@ -86,9 +111,10 @@ export class AppendFile {
 
   async #write(data: Buffer, sync: boolean): Promise<void> {
     if (this.#broken !== undefined) await this.#takeBack(this.#owed)
+    const file = await this.#file()
     try {
       for (let written = 0; written < data.length;) {
-        const { bytesWritten } = await this.#file.write(data, written, data.length - written)
+        const { bytesWritten } = await file.write(data, written, data.length - written)
         written += bytesWritten
       }
       if (sync) await this.#sync()
@@ -106,12 +132,13 @@ export class AppendFile {
    */
   async #takeBack(byteCount: number): Promise<void> {
     this.#owed = byteCount
-    const { size } = await this.#file.stat()
+    const file = await this.#file()
+    const { size } = await file.stat()
     if (size > this.#size + byteCount) {
-      await this.#file.write(Buffer.from([newline]))
+      await file.write(Buffer.from([newline]))
       this.#size = size + 1
     } else {
-      await this.#file.truncate(this.#size)
+      await file.truncate(this.#size)
     }
     this.#broken = undefined
   }
@@ -119,7 +146,8 @@ export class AppendFile {
   /** Everything appended so far is handed over; then the file is closed. */
   async close(): Promise<void> {
     await this.#queue
-    await this.#file.close()
+    this.#isClosed = true
+    await this.#close()
   }
 }
 

@@ -156,6 +156,7 @@ export class ChildLog {
         unknownKinds: Math.max(unknownKinds, oddities.unknownKinds),
         stale: Math.max(stale, oddities.stale),
       }
+      await file.rest()
       return new ChildLog(file, epoch, reader.child, found, now)
     } catch (error) {
       await file.close()
@@ -203,6 +204,11 @@ export class ChildLog {
     await this.file.append([...before, ...events.map((event) => JSON.stringify(event))], sync)
     this.current = child
     return events
+  }
+
+  /** Lets go of the file until the next append. */
+  async rest(): Promise<void> {
+    await this.file.rest()
   }
 
   async close(): Promise<void> {

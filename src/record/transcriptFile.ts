@@ -55,7 +55,9 @@ export class TranscriptFile {
       return true
     })
     if (end < file.size) await file.cutBack(end)
-    return new TranscriptFile(file, log, next, told, cursors, onTrouble)
+    const opened = new TranscriptFile(file, log, next, told, cursors, onTrouble)
+    if (next > 0) await opened.rest()
+    return opened
   }
 
   /** Raw output of this attempt up to here is told already. */
@@ -116,6 +118,12 @@ export class TranscriptFile {
   async sync(): Promise<void> {
     await this.file.sync()
     await this.log.sync()
+  }
+
+  /** Lets go of both files until the next entry. */
+  async rest(): Promise<void> {
+    await this.file.rest()
+    await this.log.rest()
   }
 
   async close(): Promise<void> {

@@ -9,6 +9,7 @@ import type { KeeperLink } from '../process/keeperLink'
 import type { ExitRecord } from '../process/launch'
 import type { LineTaker } from '../process/rawReader'
 import { createWhole } from '../record/atomicWrite'
+import { makeFolder } from '../record/paths'
 import type { Tools } from './tools'
 
 interface Identities {
@@ -40,7 +41,15 @@ export type FoundAttempt =
 
 export async function findAttempt(child: Child, attempt: Attempt, tools: Tools): Promise<FoundAttempt> {
   const { folder } = tools.paths.child(child.id).attempt(attempt.n)
-  const found = await attachKeeper({ attemptDir: folder, epoch: tools.epoch, createExclusively: createWhole })
+  const found = await attachKeeper({
+    attemptDir: folder,
+    epoch: tools.epoch,
+    createExclusively: async (path, data) => {
+      // Its owner may have died before it had made the folder, which is where it is forbidden to start.
+      makeFolder(folder)
+      return await createWhole(path, data)
+    },
+  })
   switch (found.kind) {
     case 'live':
       return found

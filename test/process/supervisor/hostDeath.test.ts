@@ -222,7 +222,6 @@ describe('when the owner dies between an intent and its deed', () => {
 
   it('announced, but never started: nothing is started, now or later, and it can be resumed with its brief', async () => {
     const id = await dead(announced)
-    mkdirSync(stage.paths.child(id).attempt(1).folder, { recursive: true, mode: 0o700 })
     await stage.cli('stop', 'aaaaaaaaaa')
     const child = await stage.settled(id)
     expect([child.phase, child.attempts[0]?.startFailure?.reason, stage.said(id)]).toEqual([

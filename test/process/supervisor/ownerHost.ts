@@ -32,7 +32,16 @@ async function main(optionsFile: string): Promise<void> {
   })
   if (!('commands' in coxswain)) throw new Error(coxswain.message)
   createInterface({ input: process.stdin }).on('line', (line) => {
-    const { n, name, request } = JSON.parse(line) as { n: number; name: CommandName; request: object }
+    const { n, name, request } = JSON.parse(line) as { n: number; name: CommandName | 'handles'; request: object }
+    if (name === 'handles') {
+      globalThis.gc?.()
+      const listeners = process.eventNames().reduce((sum, event) => sum + process.listenerCount(event), 0)
+      print({
+        n,
+        answer: { resources: process.getActiveResourcesInfo().length, listeners, heap: process.memoryUsage().heapUsed },
+      })
+      return
+    }
     const commands = coxswain.commands as unknown as Record<string, (request: object) => Promise<object>>
     const asked = commands[name]?.(request) ?? Promise.reject(new Error(`no command ${name}`))
     asked.then(

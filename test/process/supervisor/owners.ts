@@ -43,10 +43,14 @@ export class Owner {
 
   constructor(bundles: Bundles, stage: Stage, options: string, env: Record<string, string> = {}) {
     const preloaded = ['killAt', 'clock'].flatMap((name) => ['-r', join(bundles.folder, `${name}.js`)])
-    this.process = spawn(process.execPath, [...preloaded, join(bundles.folder, 'ownerHost.js'), options], {
-      env: { ...stage.environment, ...env },
-      stdio: ['pipe', 'pipe', 'pipe'],
-    })
+    this.process = spawn(
+      process.execPath,
+      ['--expose-gc', ...preloaded, join(bundles.folder, 'ownerHost.js'), options],
+      {
+        env: { ...stage.environment, ...env },
+        stdio: ['pipe', 'pipe', 'pipe'],
+      },
+    )
     this.pid = this.process.pid ?? 0
     this.process.stdin?.on('error', () => undefined)
     let stderr = ''

@@ -1,4 +1,13 @@
-import { existsSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { AppendFile } from '../../../src/record/appendFile'
@@ -58,6 +67,30 @@ describe('a file that only grows', () => {
     await appended
     expect(await linesOf(path)).toEqual(['one'])
     await expect(file.append(['two'], false)).rejects.toThrow()
+  })
+
+  it('that rests holds no descriptor, goes on where it ended, and is not made anew when it was removed', async () => {
+    const path = join(folder(), 'log')
+    const file = await AppendFile.open(path)
+    const held = (): number =>
+      readdirSync('/proc/self/fd').filter((fd) => {
+        try {
+          return readlinkSync(`/proc/self/fd/${fd}`) === path
+        } catch {
+          return false
+        }
+      }).length
+    await file.append(['one'], true)
+    expect(held()).toBe(1)
+    await file.rest()
+    expect(held()).toBe(0)
+    await file.append(['two'], true)
+    expect([held(), file.size, await linesOf(path)]).toEqual([1, 8, ['one', 'two']])
+    await file.rest()
+    rmSync(path)
+    await expect(file.append(['three'], true)).rejects.toThrow('ENOENT')
+    expect(existsSync(path)).toBe(false)
+    await file.close()
   })
 
   it('is private whatever the umask, and is never followed through a link', async () => {
