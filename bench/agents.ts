@@ -3,18 +3,15 @@
 // (`npm run agents:install`) it says so and fails.
 import { existsSync } from 'node:fs'
 import { loadavg } from 'node:os'
-import { join } from 'node:path'
-import { agentsFolder } from '../scripts/installAgents.mjs'
 import { claudeAgent } from '../src/agents/claude'
 import { currentAttempt } from '../src/core/child'
 import type { Coxswain } from '../src/supervisor/openCoxswain'
-import { bash, ClaudeStage, key } from '../test/agents/claudeStage'
+import { bash, claudeProgram as executable, ClaudeStage, key } from '../test/agents/claudeStage'
 import { Room } from '../test/agents/room'
 import { eventually } from '../test/process/supervisor/stage'
 
 const rounds = 10
 const boundaries = 50
-const executable = join(agentsFolder, 'claude/node_modules/.bin/claude')
 
 const round = (value: number): number => (value >= 100 ? Math.round(value) : Number(value.toPrecision(3)))
 function say(name: string, figures: Record<string, number | string>): void {

@@ -1,8 +1,7 @@
 // A stage whose children are real Claude Code processes under real keepers, with the loopback model server as their only
 // way out: the supervisor in this process, or the command line beside it.
 import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { agentsFolder } from '../../scripts/installAgents.mjs'
+import { dirname, join, resolve } from 'node:path'
 import type { Child } from '../../src/core/child'
 import { isRefusal } from '../../src/supervisor/commands'
 import type { Coxswain } from '../../src/supervisor/openCoxswain'
@@ -10,6 +9,9 @@ import { eventually, Stage, type Task } from '../process/supervisor/stage'
 import { AnthropicServer, lastMessage, type ModelRequest, type Reply } from './models/anthropic'
 
 export const key = 'key-a'
+/** Where `npm run agents:install` puts them. */
+const agentsFolder = resolve(process.env['COXSWAIN_AGENTS_DIR'] ?? '.agents')
+export const claudeProgram = join(agentsFolder, 'claude/node_modules/.bin/claude')
 
 export const bash = (command: string) => ({ name: 'Bash', input: { command, description: 'a command' } })
 
