@@ -1,8 +1,9 @@
 // Builds dist/: the extension, the command line, the keeper (one file, node:* only), the worker that
-// reads untrusted content, the demo agent and the webview.
+// reads untrusted content, the demo agent and the webview; and l10n/, the strings for translators.
 // `--watch` rebuilds on change; `--release` minifies and leaves out source maps.
 import * as esbuild from 'esbuild'
 import { existsSync, rmSync } from 'node:fs'
+import { writeBundle } from './l10n.mjs'
 
 const release = process.argv.includes('--release')
 const watch = process.argv.includes('--watch')
@@ -65,6 +66,7 @@ const builds = [
 ]
 
 rmSync('dist', { recursive: true, force: true })
+writeBundle()
 for (const options of builds) {
   for (const entry of Object.values(options.entryPoints)) if (!existsSync(entry)) throw new Error(`${entry} is missing`)
   if (watch) await (await esbuild.context(options)).watch()

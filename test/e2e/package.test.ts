@@ -19,6 +19,7 @@ const content = [
   'extension/dist/webview/codicon.ttf',
   'extension/dist/webview/transcript.css',
   'extension/dist/webview/transcript.js',
+  'extension/l10n/bundle.l10n.json',
   'extension/media/contract.schema.json',
   'extension/media/coxswain.svg',
   'extension/media/tab-dark.svg',

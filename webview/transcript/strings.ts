@@ -1,5 +1,26 @@
 // Every word the webview itself says; what comes from the host is in the host's language already.
-export const say = {
+//
+// The host hands in the translations of what stands here, by the English words, as `data-words` of the page's root; without
+// them English is shown. `t` is for words with something in them, every plain value of `english` is translated as it is.
+type Args = Readonly<Record<string, string | number>>
+
+const translations: Readonly<Record<string, string>> = (() => {
+  const words = typeof document === 'undefined' ? undefined : document.getElementById('root')?.dataset['words']
+  return words === undefined ? {} : (JSON.parse(words) as Record<string, string>)
+})()
+
+function translated(message: string, args: Args = {}): string {
+  const words = translations[message] ?? message
+  return words.replace(/\{(\w+)\}/g, (place, name: string) => {
+    const value = args[name]
+    return value === undefined ? place : String(value)
+  })
+}
+
+/** Takes a literal only: the strings are collected from the source. */
+const t = translated
+
+const english = {
   steer: 'Steer',
   pause: 'Pause',
   resume: 'Resume',
@@ -11,9 +32,9 @@ export const say = {
   verify: 'Verify again',
   apply: 'Apply…',
   dismiss: 'Dismiss',
-  earlierSteers: (n: number) => (n === 1 ? '1 earlier steer' : `${n} earlier steers`),
+  earlierSteers: (n: number) => (n === 1 ? t('1 earlier steer') : t('{n} earlier steers', { n })),
   stoppedAsAsked: 'Stopped as asked',
-  because: (why: string) => `Not now: ${why}.`,
+  because: (why: string) => t('Not now: {why}.', { why }),
   steerLabel: 'Steer this child',
   steerHint: 'Enter sends, Shift+Enter breaks the line',
   steerExample:
@@ -21,18 +42,20 @@ export const say = {
   placeholder: 'e.g. “Open lib/auth.py. Report only null-derefs.”',
   resumePlaceholder: 'What it should do next; empty lets it go on from where it left off',
   resumeWith: 'Resume with this',
-  cannotSend: (why: string) => `A message cannot reach it: ${why}.`,
-  tooLong: (n: number, max: number) => `${n.toLocaleString()} characters; ${max.toLocaleString()} may be sent.`,
-  room: (n: number, max: number) => `${n.toLocaleString()} of ${max.toLocaleString()} characters`,
-  missed: (n: number) => (n === 1 ? '1 steer was missed: its attempt ended first.' : `${n} steers were missed.`),
-  resumeWithIt: (n: number) => (n === 1 ? 'Resume with it' : 'Resume with them'),
+  cannotSend: (why: string) => t('A message cannot reach it: {why}.', { why }),
+  tooLong: (n: number, max: number) =>
+    t('{n} characters; {max} may be sent.', { n: n.toLocaleString(), max: max.toLocaleString() }),
+  room: (n: number, max: number) => t('{n} of {max} characters', { n: n.toLocaleString(), max: max.toLocaleString() }),
+  missed: (n: number) =>
+    n === 1 ? t('1 steer was missed: its attempt ended first.') : t('{n} steers were missed.', { n }),
+  resumeWithIt: (n: number) => (n === 1 ? t('Resume with it') : t('Resume with them')),
   edit: 'Edit',
   save: 'Save',
   cancel: 'Cancel',
   withdraw: 'Withdraw',
   earlier: 'Earlier',
   sending: 'sending…',
-  newEntries: (n: number) => `${n.toLocaleString()} new`,
+  newEntries: (n: number) => t('{n} new', { n: n.toLocaleString() }),
   toEnd: 'To the end',
   reasoning: 'Reasoning',
   input: 'Input',
@@ -40,8 +63,8 @@ export const say = {
   noOutput: 'no output',
   running: 'running',
   failed: 'failed',
-  showAll: (size: string) => `Show all (${size})`,
-  steeredBy: (who: string) => `Steer by ${who}`,
+  showAll: (size: string) => t('Show all ({size})', { size }),
+  steeredBy: (who: string) => t('Steer by {who}', { who }),
   steerReceipt: 'Steer',
   asks: 'Asks',
   answered: 'Answered',
@@ -57,13 +80,13 @@ export const say = {
   openFinding: 'Open all it found',
   openFile: 'Open file',
   evidence: 'Evidence',
-  earlierVerdict: (attempt: number) => `Attempt ${attempt}`,
-  moreChecks: (n: number) => `and ${n.toLocaleString()} more`,
-  verdictOf: (attempt: number) => `on attempt ${attempt}`,
-  verdictStale: (why: string) => `Out of date: ${why}.`,
+  earlierVerdict: (attempt: number) => t('Attempt {attempt}', { attempt }),
+  moreChecks: (n: number) => t('and {n} more', { n: n.toLocaleString() }),
+  verdictOf: (attempt: number) => t('on attempt {attempt}', { attempt }),
+  verdictStale: (why: string) => t('Out of date: {why}.', { why }),
   loading: 'loading…',
   prompt: 'Prompt',
-  by: (name: string) => `by ${name}`,
+  by: (name: string) => t('by {name}', { name }),
   question: 'It asks',
   approval: 'It wants to use',
   inFolder: 'in',
@@ -75,7 +98,7 @@ export const say = {
   yourAnswer: 'Your answer',
   find: 'Find in the whole transcript',
   found: (place: number, n: number) =>
-    n === 0 ? 'nothing found' : `${place.toLocaleString()} of ${n.toLocaleString()}`,
+    n === 0 ? t('nothing found') : t('{place} of {n}', { place: place.toLocaleString(), n: n.toLocaleString() }),
   next: 'Next (Enter)',
   previous: 'Previous (Shift+Enter)',
   close: 'Close',
@@ -83,3 +106,8 @@ export const say = {
   noise: 'Not understood',
   branch: 'Branch',
 }
+
+/** The same shape in the person's language. */
+export const say = Object.fromEntries(
+  Object.entries(english).map(([key, words]) => [key, typeof words === 'string' ? translated(words) : words]),
+) as typeof english

@@ -8,6 +8,8 @@ export interface PageParts {
   readonly script: string
   readonly styles: readonly string[]
   readonly language: string
+  /** The webview's words by their English ones; empty shows English. */
+  readonly words: Readonly<Record<string, string>>
 }
 
 export function contentSecurityPolicy(nonce: string, cspSource: string): string {
@@ -23,7 +25,7 @@ export function contentSecurityPolicy(nonce: string, cspSource: string): string 
   ].join('; ')
 }
 
-export function panelHtml({ nonce, cspSource, script, styles, language }: PageParts): string {
+export function panelHtml({ nonce, cspSource, script, styles, language, words }: PageParts): string {
   const links = styles.map((href) => `    <link rel="stylesheet" href="${attribute(href)}">`).join('\n')
   // The toolkit puts its nonce on the one <style> it writes; it looks for it in this meta property.
   return `<!DOCTYPE html>
@@ -37,7 +39,7 @@ ${links}
     <title>Coxswain</title>
   </head>
   <body>
-    <div id="root"></div>
+    <div id="root" data-words="${attribute(JSON.stringify(words))}"></div>
     <script nonce="${attribute(nonce)}" src="${attribute(script)}"></script>
   </body>
 </html>

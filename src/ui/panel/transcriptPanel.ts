@@ -85,6 +85,7 @@ export class TranscriptPanel implements vscode.Disposable {
       script: webview.asWebviewUri(vscode.Uri.joinPath(dist, 'transcript.js')).toString(),
       styles: [webview.asWebviewUri(vscode.Uri.joinPath(dist, 'transcript.css')).toString()],
       language: vscode.env.language,
+      words: vscode.l10n.bundle ?? {},
     })
   }
 

@@ -8,6 +8,7 @@ const parts = {
   script: 'https://x/dist/webview/transcript.js?a="><script>alert(1)</script>',
   styles: ['https://x/dist/webview/transcript.css'],
   language: 'en',
+  words: { Steer: 'Lenken "><script>alert(1)</script>' },
 }
 const html = panelHtml(parts)
 const policy = (/http-equiv="Content-Security-Policy" content="([^"]+)"/.exec(html)?.[1] ?? '').split('; ')
@@ -30,6 +31,15 @@ test('the policy stands before anything it has to bind, and every script carries
   expect(html.match(/<script/g)).toHaveLength(1)
   expect(html).toContain('<script nonce="abc+/="')
   expect(html).toContain('<meta property="csp-nonce" content="abc+/=">')
+})
+
+test('the words of a translation reach the page as data', () => {
+  const words = /data-words="([^"]+)"/
+    .exec(html)?.[1]
+    ?.replace(/&quot;/g, '"')
+    .replace(/&lt;/g, '<')
+    .replace(/&amp;/g, '&')
+  expect(JSON.parse(words ?? '')).toEqual(parts.words)
 })
 
 test('an address cannot break out of its attribute', () => {

@@ -1,0 +1,141 @@
+// What a person does with a child's changes besides taking them: comments that reach it, marks on files, a pull request's
+// text, the list of worktrees, files dropped on a row, and links that only show.
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { expect } from 'vitest'
+import { until } from './harness/until.js'
+import { vscodeTest } from './harness/vscodeTest.js'
+import { everyTheme } from './harness/workbench.js'
+import { coxswain, layoutSaved, scriptedChild, showChild, stopAll } from './panelParts.js'
+
+const test = vscodeTest({ env: () => ({ COXSWAIN_DEMO_PACE_MS: '20' }) })
+
+const changed = [{ replace: { path: 'src/greet.js', find: 'Hello', with: 'Bonjour' } }, { commit: 'Greet in French' }]
+
+test('comments on lines of a review reach the child as one message, and a review is whole after a reload', async ({
+  workbench,
+  repository,
+  home,
+}) => {
+  const { page } = workbench
+  await workbench.viewContainer('Coxswain').click()
+  const id = await scriptedChild(home, repository, 'Greet in French', changed)
+  const panel = await showChild(workbench, 'Greet in French')
+  await panel.locator('.phase').filter({ hasText: 'says it is done' }).waitFor()
+  await panel.getByRole('button', { name: 'Review changes' }).click()
+  const diff = page.locator('.multiDiffEditor')
+  await diff.getByText('Bonjour').first().waitFor()
+
+  await diff.locator('.editor.modified .view-line').filter({ hasText: 'Bonjour' }).first().click()
+  await page.keyboard.press('Shift+F10')
+  const menu = page.locator('.monaco-menu')
+  await menu.getByRole('menuitem', { name: 'Comment on this line' }).click()
+  const box = page.locator('.review-widget .monaco-editor').last()
+  await box.click()
+  await page.keyboard.type('Say Salut instead.')
+  await page.locator('.review-widget').getByRole('button', { name: 'Add comment' }).click()
+  await page.locator('.review-widget').getByText('not sent yet').waitFor()
+  for (const theme of everyTheme) {
+    await workbench.setTheme(theme)
+    await workbench.screenshot(`review-comment-${theme}`)
+  }
+  await workbench.setTheme('dark')
+
+  await layoutSaved(workbench, 'Say Salut instead.')
+  await layoutSaved(workbench, 'multiDiffEditor')
+  await workbench.reload()
+  await page.locator('.multiDiffEditor').getByText('Bonjour').first().waitFor()
+  await page.locator('.multiDiffEditor').getByText('greet.js', { exact: true }).first().waitFor()
+
+  await workbench.run('Coxswain: Send comments to the child')
+  await until('the child was resumed with the comment', async () => {
+    const [shown] = (await coxswain(home, repository, 'show', id)) as { attempt: number }[]
+    return shown?.attempt === 2
+  })
+  const entries = (await coxswain(home, repository, 'transcript', id)) as { kind: string; prompt?: string }[]
+  expect(entries.filter(({ kind }) => kind === 'turn').at(-1)?.prompt).toMatch(
+    /src\/greet\.js:1\n {3}> export const greet = .+Bonjour.+\n {3}Say Salut instead\./,
+  )
+  expect(await workbench.offers('Coxswain: Send comments to the child')).toBe(false)
+  await stopAll(home, repository)
+})
+
+test('a file that a running child has changed is marked in the explorer; links show and never act', async ({
+  workbench,
+  repository,
+  home,
+}) => {
+  const { page } = workbench
+  await workbench.viewContainer('Coxswain').click()
+  const ids = [
+    await scriptedChild(home, repository, 'One', [...changed, { hang: 'here' }]),
+    await scriptedChild(home, repository, 'Two', [...changed, { hang: 'here' }]),
+  ]
+  await expect.poll(() => workbench.treeText()).toMatch(/^Working, 2 children/)
+  await page.keyboard.press('Control+p')
+  await workbench.input.fill('greet.js')
+  await workbench.quickPickRows.filter({ hasText: 'greet.js' }).first().click()
+  await workbench.run('File: Reveal Active File in Explorer View')
+  const file = page.locator('.explorer-folders-view [role=treeitem]').filter({ hasText: /greet\.js/ })
+  await expect.poll(() => file.innerText(), { timeout: 40_000 }).toContain('◆2')
+  await workbench.screenshot('explorer-marks')
+
+  const link = `code-oss://coxswain.coxswain/child/${ids[0]}?goal=do%20harm&stop=true`
+  writeFileSync(path.join(repository.folder, 'link.md'), `${link}\n`)
+  await page.keyboard.press('Control+p')
+  await workbench.input.fill('link.md')
+  await workbench.quickPickRows.filter({ hasText: 'link.md' }).first().click()
+  await page
+    .locator('.view-line')
+    .getByText(/code-oss:/)
+    .first()
+    .waitFor()
+  await page.keyboard.press('F1')
+  await workbench.input.fill('>Open Link')
+  await workbench.quickPickRows
+    .filter({ hasText: /Open Link/ })
+    .first()
+    .click()
+  await workbench.dialog.getByRole('button', { name: 'Open', exact: true }).click()
+  const panel = workbench.webview()
+  await panel.getByRole('heading', { level: 1, name: 'One' }).waitFor()
+  const [list] = (await coxswain(home, repository, 'list')) as { subagents: { subagent_id: string }[] }[]
+  expect(list?.subagents.map((each) => each.subagent_id).sort()).toEqual([...ids].sort())
+  await stopAll(home, repository)
+})
+
+test('worktrees are listed with what discarding them would lose; a pull request gets its text', async ({
+  workbench,
+  repository,
+  home,
+}) => {
+  await workbench.viewContainer('Coxswain').click()
+  await scriptedChild(home, repository, 'Greet in French', changed)
+  await expect.poll(() => workbench.treeText()).toMatch(/^Ready for review, 1 child/)
+  await workbench.run('Coxswain: Manage worktrees…')
+  const row = workbench.quickPickRows.filter({ hasText: 'Greet in French' })
+  await expect
+    .poll(() => row.innerText())
+    .toMatch(/old · [\d.]+ [KM]B · would lose 1 commit that is on no other branch/)
+  for (const theme of everyTheme) {
+    await workbench.page.keyboard.press('Escape')
+    await workbench.setTheme(theme)
+    await workbench.run('Coxswain: Manage worktrees…')
+    await row.filter({ hasText: 'would lose' }).waitFor()
+    await workbench.screenshot(`worktrees-${theme}`)
+  }
+  await row.click()
+  await workbench.pick('Discard…')
+  await workbench.answerDialog('Cancel')
+
+  await workbench.rowMenu(workbench.row(/Greet in French/), 'Prepare pull request…')
+  await workbench.toast(/nothing was pushed/).waitFor()
+  await workbench.page.locator('.view-line').getByText('What the agent says it did').waitFor()
+  await workbench.run('Coxswain: Open audit log')
+  await workbench.statusBarItem(/Audit trail intact/).waitFor()
+  await workbench.run('Coxswain: Reconcile now')
+  await workbench.toast(/0 children run, 1 in all/).waitFor()
+  await workbench.run('Coxswain: Copy diagnostics')
+  await workbench.statusBarItem(/Diagnostics copied/).waitFor()
+  await stopAll(home, repository)
+})
