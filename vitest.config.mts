@@ -59,6 +59,17 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'benchPanel',
+          sequence: { groupOrder: 5 },
+          include: ['bench/*.bench.ts'],
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
+          expect: { poll: { timeout: 30_000 } },
+          globalSetup: ['test/e2e/harness/globalSetup.ts'],
+        },
+      },
+      {
+        test: {
           name: 'screenshots',
           sequence: { groupOrder: 4 },
           include: ['test/e2e/pictures/*.pictures.ts'],

@@ -22,6 +22,7 @@ const content = [
   'extension/l10n/bundle.l10n.json',
   'extension/media/contract.schema.json',
   'extension/media/coxswain.svg',
+  'extension/media/icon.png',
   'extension/media/tab-dark.svg',
   'extension/media/tab-light.svg',
   'extension/media/walkthrough/agents.md',

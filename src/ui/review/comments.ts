@@ -157,7 +157,12 @@ export function commentCommands(room: CommandRoom): vscode.Disposable {
     return picked === BACK ? undefined : picked
   }
 
-  return controller
+  // VS Code's own keys do not tell a file in a multi-diff from another one.
+  const whereabouts = (editor: vscode.TextEditor | undefined): void => {
+    const inReview = editor !== undefined && readReviewUri(editor.document.uri) !== null
+    void vscode.commands.executeCommand('setContext', 'coxswain.inReview', inReview)
+  }
+  return vscode.Disposable.from(controller, vscode.window.onDidChangeActiveTextEditor(whereabouts))
 }
 
 function lineOf({ range }: vscode.CommentThread): number {

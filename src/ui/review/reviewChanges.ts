@@ -41,7 +41,10 @@ export async function reviewChanges({ changes }: Coxswain, { child }: ChildView)
 
 /** The file itself instead of its read-only side. */
 export async function editReviewedFile({ view }: Coxswain, uri: unknown): Promise<void> {
-  const address = uri instanceof vscode.Uri ? readReviewUri(uri) : null
+  const here = vscode.window.activeTextEditor?.document.uri
+  // From the menu of a multi-diff VS Code names the whole review; the file is the one the cursor is in.
+  const address =
+    [uri, here].map((each) => (each instanceof vscode.Uri ? readReviewUri(each) : null)).find(Boolean) ?? null
   const worktree = address === null ? null : (view.get(address.childId)?.child.worktree ?? null)
   if (address === null || worktree === null) return
   const file = path.resolve(worktree.path, address.path)
