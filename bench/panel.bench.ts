@@ -117,7 +117,7 @@ test('a transcript of 50,000 entries and a 5 MB result', async ({ workbench, rep
       const [shown] = (await coxswain(home, repository, 'show', id)) as { phase: string }[]
       return shown?.phase === 'SUCCESS'
     })
-  const so = (await coxswain(home, repository, 'transcript', long)) as unknown[]
+  const so = await coxswain(home, repository, 'transcript', long)
   lengthen(home.home, long, so.length)
 
   await workbench.viewContainer('Coxswain').click()

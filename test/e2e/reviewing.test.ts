@@ -67,6 +67,8 @@ test('a file that a running child has changed is marked in the explorer; links s
     await scriptedChild(home, repository, 'One', [...changed, { hang: 'here' }]),
     await scriptedChild(home, repository, 'Two', [...changed, { hang: 'here' }]),
   ]
+  const link = `code-oss://coxswain.coxswain/child/${ids[0]}?goal=do%20harm&stop=true`
+  writeFileSync(path.join(repository.folder, 'link.md'), `${link}\n`)
   await expect.poll(() => workbench.treeText()).toMatch(/^Working, 2 children/)
   await page.keyboard.press('Control+p')
   await workbench.input.fill('greet.js')
@@ -81,8 +83,6 @@ test('a file that a running child has changed is marked in the explorer; links s
   await expect.poll(badge).toContain('◆2')
   await workbench.screenshot('explorer-marks')
 
-  const link = `code-oss://coxswain.coxswain/child/${ids[0]}?goal=do%20harm&stop=true`
-  writeFileSync(path.join(repository.folder, 'link.md'), `${link}\n`)
   await page.keyboard.press('Control+p')
   await workbench.input.fill('link.md')
   await workbench.quickPickRows.filter({ hasText: 'link.md' }).first().click()
