@@ -11,6 +11,7 @@ import { refreshLauncher } from './connectParent'
 import { PANEL_TYPE, TranscriptPanels } from './panel/panels'
 import { TEXT_SCHEME, WholeTexts } from './panel/wholeText'
 import { lifecycleApi, offerToChat } from './parents'
+import { linkedChild } from './present/link'
 import { milestones, reached } from './present/milestones'
 import { useTranslator } from './present/l10n'
 import { FileMarks } from './review/fileMarks'
@@ -98,8 +99,8 @@ export function activateUi(
     vscode.window.registerUriHandler({
       // Shows, and never acts: a link may come from anywhere.
       handleUri: (uri) => {
-        const id = /^\/child\/([\w-]{1,100})$/.exec(uri.path)?.[1]
-        if (id !== undefined && vscode.workspace.isTrusted) panels.show(id, { preserveFocus: false })
+        const id = linkedChild(uri.path)
+        if (id !== null && vscode.workspace.isTrusted) panels.show(id, { preserveFocus: false })
       },
     }),
     tree.treeView.onDidChangeSelection(({ selection }) => {

@@ -1,7 +1,5 @@
 // What a person does with a child's changes besides taking them: comments that reach it, marks on files, a pull request's
-// text, the list of worktrees, files dropped on a row, and links that only show.
-import { writeFileSync } from 'node:fs'
-import path from 'node:path'
+// text, the list of worktrees.
 import { expect } from 'vitest'
 import { until } from './harness/until.js'
 import { vscodeTest } from './harness/vscodeTest.js'
@@ -56,19 +54,10 @@ test('comments on lines of a review reach the child as one message, and a review
   await stopAll(home, repository)
 })
 
-test('a file that a running child has changed is marked in the explorer; links show and never act', async ({
-  workbench,
-  repository,
-  home,
-}) => {
+test('a file that a running child has changed is marked in the explorer', async ({ workbench, repository, home }) => {
   const { page } = workbench
   await workbench.viewContainer('Coxswain').click()
-  const ids = [
-    await scriptedChild(home, repository, 'One', [...changed, { hang: 'here' }]),
-    await scriptedChild(home, repository, 'Two', [...changed, { hang: 'here' }]),
-  ]
-  const link = `code-oss://coxswain.coxswain/child/${ids[0]}?goal=do%20harm&stop=true`
-  writeFileSync(path.join(repository.folder, 'link.md'), `${link}\n`)
+  for (const title of ['One', 'Two']) await scriptedChild(home, repository, title, [...changed, { hang: 'here' }])
   await expect.poll(() => workbench.treeText()).toMatch(/^Working, 2 children/)
   await page.keyboard.press('Control+p')
   await workbench.input.fill('greet.js')
@@ -83,25 +72,6 @@ test('a file that a running child has changed is marked in the explorer; links s
   await expect.poll(badge).toContain('◆2')
   await workbench.screenshot('explorer-marks')
 
-  await page.keyboard.press('Control+p')
-  await workbench.input.fill('link.md')
-  await workbench.quickPickRows.filter({ hasText: 'link.md' }).first().click()
-  await page
-    .locator('.view-line')
-    .getByText(/code-oss:/)
-    .first()
-    .waitFor()
-  await page.keyboard.press('F1')
-  await workbench.input.fill('>Open Link')
-  await workbench.quickPickRows
-    .filter({ hasText: /Open Link/ })
-    .first()
-    .click()
-  await workbench.dialog.getByRole('button', { name: 'Open', exact: true }).click()
-  const panel = workbench.webview()
-  await panel.getByRole('heading', { level: 1, name: 'One' }).waitFor()
-  const [list] = (await coxswain(home, repository, 'list')) as { subagents: { subagent_id: string }[] }[]
-  expect(list?.subagents.map((each) => each.subagent_id).sort()).toEqual([...ids].sort())
   await stopAll(home, repository)
 })
 

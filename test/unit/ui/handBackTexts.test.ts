@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest'
 import { commentsMessage } from '../../../src/ui/present/reviewComments'
 import { diagnosticsText } from '../../../src/ui/present/diagnostics'
+import { linkedChild } from '../../../src/ui/present/link'
 import { pullRequestText } from '../../../src/ui/present/pullRequest'
 import { attempt, child, steer, verdict, view } from './children'
 
@@ -77,4 +78,15 @@ test('diagnostics hold phases and counts, and no word of the work', () => {
   })
   expect(text).not.toContain(secret)
   expect(text).toMatch(/RUNNING; agent demo; round 1; 1 attempts; \d+ entries; steers 1 \(1 waiting, 0 missed\)/)
+})
+
+test.each<[string, string | null]>([
+  ['/child/c-1_x', 'c-1_x'],
+  ['/child/', null],
+  ['/child/c-1/stop', null],
+  ['/new', null],
+  ['/child/../../x', null],
+  [`/child/${'x'.repeat(101)}`, null],
+])('a link to %s names no more than a child to show', (path, child) => {
+  expect(linkedChild(path)).toBe(child)
 })
