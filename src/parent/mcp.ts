@@ -13,6 +13,8 @@ const progressMs = 10_000
 /** Changes of children come in bursts. */
 const announceMs = 100
 
+const instructions = `${toolName} hands work to supervised child agents, each in a git worktree of its own, in the background. What they came to comes with a later answer: never wait or poll for it.`
+
 export interface McpOptions {
   readonly transport: Transport
   /** Opens the store for the client of that name; asked again after a refusal. */
@@ -27,10 +29,7 @@ export async function serveMcp(
   { transport, open, join, version, failed }: McpOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const server = new Server(
-    { name: 'coxswain', version },
-    { capabilities: { tools: {}, logging: {} }, instructions: toolDescription },
-  )
+  const server = new Server({ name: 'coxswain', version }, { capabilities: { tools: {}, logging: {} }, instructions })
   const gone = new AbortController()
   const over = new Promise<void>((resolve) => gone.signal.addEventListener('abort', () => resolve()))
   server.onclose = () => gone.abort()
@@ -51,7 +50,15 @@ export async function serveMcp(
   const underWay = new Set<Promise<Told>>()
 
   server.setRequestHandler(ListToolsRequestSchema, () => ({
-    tools: [{ name: toolName, description: toolDescription, inputSchema: inputJsonSchema() }],
+    // Claude Code would otherwise keep it out of the model's sight until searched for.
+    tools: [
+      {
+        name: toolName,
+        description: toolDescription,
+        inputSchema: inputJsonSchema(),
+        _meta: { 'anthropic/alwaysLoad': true },
+      },
+    ],
   }))
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
     if (params.name !== toolName) return refused(`There is no tool ${JSON.stringify(params.name)}, only ${toolName}.`)
