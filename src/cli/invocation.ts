@@ -11,6 +11,8 @@ export const flagOptions = {
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean' },
   task: { type: 'string' },
+  contract: { type: 'string' },
+  template: { type: 'string' },
   detach: { type: 'boolean' },
   follow: { type: 'boolean' },
   round: { type: 'string' },

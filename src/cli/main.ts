@@ -8,6 +8,7 @@ import { flagOptions, type Flags, type Invocation } from './invocation'
 import { UsageError, type Output } from './output'
 import { agents, act, list, result, resume, show, steer, takeOver, transcript } from './commands'
 import { audit, decide, verify } from './judging'
+import { contract } from './contractFile'
 import { doctor } from './doctor'
 import { machineSettings } from './machineSettings'
 import { run } from './run'
@@ -17,6 +18,9 @@ import { supervise } from './supervise'
 const usage = `Usage: coxswain COMMAND [options]
 
   run --task FILE|- [--detach]   dispatch children and wait for their completions (--detach: return with the handle)
+                                 --contract FILE: for each task that has none of its own
+  contract FILE | --template report|code|table
+                                 what a contract file demands; a contract to begin from
   list                           live children
   show ID                        one child: worktree, steers with their receipts, attempts
   transcript ID [--follow]       what it said and did
@@ -48,7 +52,8 @@ Options: --repo DIR (default: here)  --store DIR  --agents FILE  --json`
 
 /** What each command takes besides the global options. */
 const allowed: Readonly<Record<string, readonly (keyof Flags)[]>> = {
-  run: ['task', 'detach'],
+  run: ['task', 'detach', 'contract'],
+  contract: ['template'],
   list: [],
   show: [],
   transcript: ['follow'],
@@ -125,6 +130,8 @@ async function dispatch(argv: readonly string[], out: Output): Promise<number> {
   switch (command) {
     case 'run':
       return await run(invocation)
+    case 'contract':
+      return contract(invocation)
     case 'supervise':
       return await supervise(invocation)
     case 'list':

@@ -9,6 +9,7 @@ import type { Coxswain } from '../supervisor/openCoxswain'
 import { isOver, until } from '../supervisor/waiting'
 import { z } from 'zod'
 import { resultText, withStore } from './commands'
+import { contractIn } from './contractFile'
 import type { Invocation } from './invocation'
 import { granted, UsageError } from './output'
 
@@ -21,7 +22,10 @@ export async function run(invocation: Invocation): Promise<number> {
   const { flags, open } = invocation
   if (flags.task === undefined)
     throw new UsageError('invalid', 'run needs --task FILE, or --task - for standard input.')
-  const request = readTasks(flags.task)
+  const given = readTasks(flags.task)
+  const contract = flags.contract === undefined ? undefined : contractIn(flags.contract)
+  const request: SpawnRequest =
+    contract === undefined ? given : { ...given, tasks: given.tasks.map((task) => ({ contract, ...task })) }
   return flags.detach === true
     ? await withStore(await open('command'), (coxswain) => detach(coxswain, request, invocation))
     : await withStore(await open('run'), (coxswain) => join(coxswain, request, invocation))

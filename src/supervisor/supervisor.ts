@@ -293,8 +293,9 @@ export class Supervisor {
       },
       apply: async ({ subagent_id, how = 'merge', override = [], message }) => {
         const run = await this.own(caller, subagent_id)
-        const refused = decideApplyBy(caller) ?? decideApply(run?.child, override)
-        if (run === undefined || refused !== null) return { error: refused ?? unknownChild }
+        if (run === undefined) return { error: unknownChild }
+        const refused = decideApplyBy(caller) ?? decideApply(run.child, override)
+        if (refused !== null) return { error: refused }
         const words = message?.trim() ?? ''
         const outcome = await this.options.tools.apply(run.child, how, words === '' ? run.child.title : words)
         if (outcome.kind === 'problem') return { error: { code: 'repository', message: outcome.message } }

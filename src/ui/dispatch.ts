@@ -8,6 +8,8 @@ import type { AgentInfo } from '../supervisor/agentsFound'
 import { CONTEXT_MAX, GOAL_MAX, isRefusal, type TaskRequest } from '../supervisor/commands'
 import { askOne, askText, BACK, type Choice } from './ask'
 import { attach, chooseFile, mentioned, type Chosen } from './attachments'
+import { templateNames, templates, type TemplateName } from '../core/contractTemplates'
+import { checkByCheck, fromFile, fromTemplate } from './contractForm'
 import { askOptions, type Options } from './dispatchOptions'
 import { attachedText, beginsMention } from './present/attachments'
 import { refuseGoal, roomLeft } from './present/input'
@@ -41,6 +43,8 @@ interface Draft extends Options {
   contract: 'none' | 'light'
   /** Files a light contract looks for, relative to the child's folder. */
   deliverables: string
+  /** A contract that was written or read for this child; before the two above. */
+  written: unknown
 }
 
 /** Runs the flow. Returns the new child's id, or null when the person changed their mind or was refused. */
@@ -56,7 +60,7 @@ export async function dispatch(
   }
   if (!(await settleSetup(opened.coxswain))) return null
   const remembered = rememberedSchema.parse(memory.get(MEMORY) ?? {})
-  const draft = await ask(opened.coxswain, remembered, brief)
+  const draft = await ask(opened.coxswain, memory, remembered, brief)
   if (draft === null) return null
   await memory.update(MEMORY, {
     agent: draft.agent,
@@ -89,9 +93,11 @@ function taskOf(draft: Draft, agent: string, context: string): TaskRequest {
     goal: draft.goal.trim(),
     agent,
     ...(context === '' ? {} : { context }),
-    ...(draft.contract === 'none'
-      ? {}
-      : { contract: { level: draft.contract, deliverables: paths(draft.deliverables).map((path) => ({ path })) } }),
+    ...(draft.written !== undefined
+      ? { contract: draft.written }
+      : draft.contract === 'none'
+        ? {}
+        : { contract: { level: draft.contract, deliverables: paths(draft.deliverables).map((path) => ({ path })) } }),
     ...(draft.autonomy === null ? {} : { autonomy: draft.autonomy }),
     // A model is one agent's own word.
     ...(draft.model === null || agent !== draft.agent ? {} : { model: draft.model }),
@@ -108,7 +114,12 @@ function paths(text: string): string[] {
     .filter((path) => path !== '')
 }
 
-async function ask(coxswain: Coxswain, remembered: Remembered, brief: Brief): Promise<Draft | null> {
+async function ask(
+  coxswain: Coxswain,
+  memory: vscode.Memento,
+  remembered: Remembered,
+  brief: Brief,
+): Promise<Draft | null> {
   const title = t('New child')
   const steps = 3
   const agents = coxswain.agents()
@@ -119,6 +130,7 @@ async function ask(coxswain: Coxswain, remembered: Remembered, brief: Brief): Pr
     agent: brief.agent ?? remembered.agent ?? '',
     contract: remembered.contract,
     deliverables: '',
+    written: undefined,
     autonomy: remembered.autonomy,
     model: remembered.model,
     effort: remembered.effort,
@@ -169,7 +181,7 @@ async function ask(coxswain: Coxswain, remembered: Remembered, brief: Brief): Pr
       }
       if (agent === null) return null
     } else {
-      const contract = await askOne<'none' | 'light' | 'more'>({
+      const contract = await askOne<'none' | 'light' | 'more' | 'file' | 'checks' | TemplateName>({
         title,
         step,
         steps,
@@ -185,6 +197,21 @@ async function ask(coxswain: Coxswain, remembered: Remembered, brief: Brief): Pr
             label: t('Light contract…'),
             detail: t('Files it must deliver: they are looked for, and must be newer than its start.'),
           },
+          ...templateNames.map((value) => ({
+            value,
+            label: t('{title}…', { title: t(templates[value].title) }),
+            detail: t(templates[value].meaning),
+          })),
+          {
+            value: 'checks' as const,
+            label: t('Check by check…'),
+            detail: t('Deliverables, and checks from a list, each explained'),
+          },
+          {
+            value: 'file' as const,
+            label: t('From a file…'),
+            detail: t('A *.coxswain.json or *.coxswain.yaml of this repository'),
+          },
           {
             value: 'more',
             label: t('More choices…'),
@@ -198,7 +225,17 @@ async function ask(coxswain: Coxswain, remembered: Remembered, brief: Brief): Pr
       if (contract === undefined) return null
       if (contract === BACK) step = 2
       else if (contract === 'more') await askOptions(draft, draft.agent, coxswain, agents)
-      else {
+      else if (contract !== 'none' && contract !== 'light') {
+        const written =
+          contract === 'file'
+            ? await fromFile(coxswain, memory)
+            : contract === 'checks'
+              ? await checkByCheck()
+              : await fromTemplate(contract)
+        if (written === null) continue
+        draft.written = written.value
+        return draft
+      } else {
         draft.contract = contract
         if (contract === 'none') return draft
         const files = await askText({

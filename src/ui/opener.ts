@@ -92,6 +92,11 @@ export function realOpener(context: vscode.ExtensionContext, log: vscode.LogOutp
           },
           tellOnce: (childId, event) => tellOnce(paths.child(childId), event),
           runNeedsYouCommand: (argv, need) => runNeedsYouCommand(argv, need, environment),
+          contractFrom: async (text, format) => {
+            const { contractFromText, readText } = await import('../verification/contractText')
+            const read = readText(text, format)
+            return { ...contractFromText(text, format), value: read.ok ? read.value : undefined }
+          },
           contract: async (id) => {
             const child = view.get(id)?.child
             return child === undefined ? noContract : await contractOf(paths, child)

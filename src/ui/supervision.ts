@@ -4,7 +4,7 @@ import * as vscode from 'vscode'
 import type { Setups } from '../core/setup'
 import type { AuditCheck } from '../record/audit'
 import type { ParentsDoor } from '../parent/door'
-import type { Contract } from '../core/contract'
+import type { Contract, ContractReading } from '../core/contract'
 import type { AgentInfo } from '../supervisor/agentsFound'
 import type { Commands } from '../supervisor/commands'
 import type { Need } from '../supervisor/needsYou'
@@ -32,6 +32,8 @@ export interface Coxswain {
   parents(): Promise<ParentsDoor>
   /** What a child was given, as it was frozen. Rejects when the stored one is another. */
   contract(childId: string): Promise<Contract>
+  /** A contract file's text, read; `value` is what it holds, for a spawn request. */
+  contractFrom(text: string, format: 'json' | 'yaml'): Promise<ContractReading & { readonly value: unknown }>
   /** Returns at once; children go on under their keepers. */
   dispose(): void
 }

@@ -156,3 +156,36 @@ test('a verdict says when the worktree has changed since, and is made anew', asy
   await verification.getByText('Checks: verified').waitFor()
   expect(readFileSync(file, 'utf8')).toBe('Sources\n')
 })
+
+test('a contract file is agreed to once, and again when it has changed; a template starts a child that is checked', async ({
+  workbench,
+  repository,
+}) => {
+  const file = path.join(repository.folder, 'job.coxswain.json')
+  writeFileSync(file, JSON.stringify({ checks: [{ command: { argv: ['git', 'diff', '--quiet'] } }] }))
+  await workbench.viewContainer('Coxswain').click()
+  const choose = async (goal: string): Promise<void> => {
+    await workbench.run('Coxswain: New child…')
+    await workbench.answer(goal)
+    await workbench.pick('Demo agent')
+    await workbench.pick('From a file…')
+    await workbench.pick('job.coxswain.json')
+  }
+  await choose('Write a tour into one.md')
+  await expect
+    .poll(() => workbench.dialog.innerText())
+    .toMatch(/Use the contract in job[\s\S]+git diff --quiet exits with 0/)
+  await workbench.answerDialog('Use this contract')
+  await workbench.row(/Write a tour into one/).waitFor()
+  await choose('Write a tour into two.md')
+  await workbench.row(/Write a tour into two/).waitFor()
+  writeFileSync(file, JSON.stringify({ checks: [{ command: { argv: ['git', 'status'] } }] }))
+  await choose('Write a tour into three.md')
+  await expect
+    .poll(() => workbench.dialog.innerText())
+    .toMatch(/It has changed since you agreed to it[\s\S]+git status exits with 0/)
+  await workbench.answerDialog('Cancel')
+  await workbench.pick('Research report')
+  await workbench.answer('three.md')
+  await workbench.row(/Write a tour into three/).waitFor()
+})
