@@ -156,6 +156,8 @@ export interface Child {
   readonly worktree: Worktree | null
   /** Null when nothing had to be set up. */
   readonly setup: SettingUp | null
+  /** Pauses while its worktree was being set up; `to` is null while one lasts. */
+  readonly setupPauses: readonly { readonly from: string; readonly to: string | null }[]
   readonly discarded: boolean
   readonly applied: boolean
   /** A person goes on with its session in a terminal; until the next attempt. */

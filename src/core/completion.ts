@@ -123,10 +123,12 @@ function settledAt(child: Child, round: number): string | null {
 /** The pauses of the first round; `to` is null while one lasts. */
 function pauses(child: Child): { readonly from: string; readonly to: string | null }[] {
   const attempts = child.attempts.filter((attempt) => attempt.round === 1)
-  return attempts.flatMap((attempt, i) => {
+  const between = attempts.flatMap((attempt, i) => {
     if (attempt.endedAt === null || !isPause(attempt.ended, attempt.endRequest)) return []
     return [{ from: attempt.endedAt, to: attempts[i + 1]?.launchingAt ?? settledAt(child, 1) }]
   })
+  const before = child.setupPauses.map(({ from, to }) => ({ from, to: to ?? settledAt(child, 1) }))
+  return [...before, ...between]
 }
 
 const isPausedAt = (child: Child, at: string): boolean =>

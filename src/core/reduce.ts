@@ -77,6 +77,7 @@ function born(event: ChildEvent & { type: 'accepted' }): Child {
     waitingForSlot: false,
     worktree: null,
     setup: null,
+    setupPauses: [],
     discarded: false,
     applied: false,
     takenOver: false,
@@ -369,6 +370,7 @@ function applySetupStarted(child: Child, event: ChildEvent & { type: 'setupStart
     stopRequest: null,
     settledAt: null,
     round: event.round,
+    setupPauses: child.setupPauses.map(({ from, to }) => ({ from, to: to ?? event.at })),
     setup: {
       startedAt: event.at,
       marker,
@@ -391,7 +393,10 @@ function applySetupEnded(child: Child, event: ChildEvent & { type: 'setupEnded' 
   const { outcome, words, diagnostic = null } = event
   const over = { ...child, setup: { ...setup, endedAt: event.at, outcome, words, diagnostic } }
   if (child.phase === 'CANCEL_REQUESTED') return settled(over, 'CANCELLED', event.at, 'withdrawn')
-  if (setup.endRequest !== null) return { ...drain(over, 'missed', event.at), phase: 'INTERRUPTED', paused: true }
+  if (setup.endRequest !== null) {
+    const setupPauses = [...child.setupPauses, { from: event.at, to: null }]
+    return { ...drain(over, 'missed', event.at), phase: 'INTERRUPTED', paused: true, setupPauses }
+  }
   if (outcome === 'done') return over
   return settled(over, 'FAILURE', event.at, 'missed')
 }

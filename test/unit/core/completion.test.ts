@@ -69,6 +69,37 @@ const shown = (children: readonly Child[]) =>
   )
 
 describe('a batch', () => {
+  it('is not held back by a child that is paused while its worktree is set up', () => {
+    const { setup, setupPause, setupCalledOff, setupDone } = alphabet(1)
+    const before: (readonly [number, Fact])[] = [
+      [1, worktree],
+      [1, setup],
+      [2, setupPause],
+      [3, setupCalledOff],
+    ]
+    const other = member(0, settled(0, 9))
+    const told = ({ id, pausedLeft }: ReturnType<typeof completionsOf>[number]) => [
+      id,
+      pausedLeft.map((left) => left.id),
+    ]
+    expect(completionsOf([other, member(1, before)]).map(told)).toEqual([['d.1.0', ['kid1']]])
+    // Going on later does not take back what was due, and is told on its own.
+    const after = member(1, [
+      ...before,
+      [20, setup],
+      [21, setupDone],
+      [22, first],
+      [22, launched],
+      [23, reportOk],
+      [24, exit0],
+      [24, sent(1, 1)],
+    ])
+    expect(completionsOf([other, after]).map(told)).toEqual([
+      ['d.1.0', ['kid1']],
+      ['d.1.1', []],
+    ])
+  })
+
   it('is told once, when each of its children has settled', () => {
     const [one, other] = [member(0, settled(0, 5)), member(1, settled(1, 9))]
     expect(shown([one, member(1, begun)])).toEqual([])

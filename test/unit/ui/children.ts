@@ -124,6 +124,7 @@ export const child = (over: Partial<Child> = {}): Child => ({
   waitingForSlot: false,
   worktree: { path: '/w/c-1', cwd: '/w/c-1', branch: 'coxswain/fix-the-null-check', base: 'a'.repeat(40), notes: [] },
   setup: null,
+  setupPauses: [],
   discarded: false,
   applied: false,
   takenOver: false,
