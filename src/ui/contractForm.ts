@@ -24,8 +24,8 @@ export type Written = { readonly value: unknown } | null
 export async function fromTemplate(name: TemplateName): Promise<Written> {
   const { title, blank, fill } = templates[name]
   const text = await askText({
-    title: t(title),
-    prompt: t(blank.prompt),
+    title,
+    prompt: blank.prompt,
     value: blank.example,
     refuse: (typed) => (typed.trim() === '' ? t('This is needed.') : null),
   })
@@ -183,7 +183,7 @@ export async function checkByCheck(): Promise<Written> {
         ...(Object.keys(fields) as CheckKind[]).map((value) => ({
           value,
           label: value,
-          detail: t(checkMeanings[value]),
+          detail: checkMeanings[value],
           iconPath: new vscode.ThemeIcon('add'),
         })),
       ],
@@ -204,7 +204,7 @@ async function askCheck(kind: CheckKind): Promise<unknown> {
   for (const field of fields[kind]) {
     const typed = await askText({
       title: kind,
-      prompt: t(field.prompt),
+      prompt: field.prompt,
       placeholder: field.example,
       refuse: () => null,
     })

@@ -199,8 +199,8 @@ async function ask(
           },
           ...templateNames.map((value) => ({
             value,
-            label: t('{title}…', { title: t(templates[value].title) }),
-            detail: t(templates[value].meaning),
+            label: t('{title}…', { title: templates[value].title }),
+            detail: templates[value].meaning,
           })),
           {
             value: 'checks' as const,
