@@ -38,6 +38,15 @@ export class AuditLog {
   /** Opens the trail for its one writer. A torn last line is cut, and a line that says so seals the place. */
   static async open(path: string, now: () => Date): Promise<AuditLog> {
     const file = await AppendFile.open(path)
+    try {
+      return await AuditLog.after(path, file, now)
+    } catch (error) {
+      await file.close()
+      throw error
+    }
+  }
+
+  private static async after(path: string, file: AppendFile, now: () => Date): Promise<AuditLog> {
     let n = 0
     let last = start
     let end = 0

@@ -39,7 +39,26 @@ export class TranscriptFile {
 
   static async open(path: string, logPath: string, onTrouble: (words: string) => void): Promise<TranscriptFile> {
     const file = await AppendFile.open(path)
-    const log = await AppendFile.open(logPath)
+    try {
+      const log = await AppendFile.open(logPath)
+      try {
+        return await TranscriptFile.after(path, file, log, onTrouble)
+      } catch (error) {
+        await log.close()
+        throw error
+      }
+    } catch (error) {
+      await file.close()
+      throw error
+    }
+  }
+
+  private static async after(
+    path: string,
+    file: AppendFile,
+    log: AppendFile,
+    onTrouble: (words: string) => void,
+  ): Promise<TranscriptFile> {
     let next = 0
     let end = 0
     const told = new Set<string>()
@@ -68,6 +87,11 @@ export class TranscriptFile {
   /** Whether it tells this turn of an attempt, or this steer. */
   tells(attempt: number, body: EntryBody & { kind: 'turn' | 'steer' }): boolean {
     return this.told.has(nameOf(attempt, body))
+  }
+
+  /** Entries wait for a disk that took nothing. */
+  get owes(): boolean {
+    return this.owed.length > 0
   }
 
   get count(): number {

@@ -15,6 +15,8 @@ export interface ChildRecordEvents {
   changed(): void
   /** Another owner has taken the store. */
   fenced(): void
+  /** Entries wait for a disk that took nothing: `writeOwed` is to be tried until it succeeds. */
+  owing(): void
 }
 
 export class ChildRecord {
@@ -72,6 +74,7 @@ export class ChildRecord {
 
   async writeEntries(entries: readonly NewEntry[]): Promise<void> {
     await this.transcript.append(entries)
+    if (this.transcript.owes) this.events.owing()
     for (const entry of entries) {
       const activity = activityOf(entry.body)
       if (activity === undefined) continue
@@ -96,6 +99,13 @@ export class ChildRecord {
   /** Rejects when the medium does not take it. */
   async syncTranscript(): Promise<void> {
     await this.transcript.sync()
+  }
+
+  /** Writes what a full disk had refused; rejects while it still does. */
+  async writeOwed(): Promise<void> {
+    await this.transcript.append([])
+    if (this.transcript.owes) throw new Error('The transcript still takes nothing.')
+    this.events.changed()
   }
 
   async tell(level: 'info' | 'warning', text: string): Promise<void> {

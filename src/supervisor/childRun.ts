@@ -32,6 +32,7 @@ import {
 import type { Actor, Answer, Fact, ProcessIdentity, Verdict } from '../core/events'
 import { hear } from '../core/hear'
 import { resting } from '../core/pulse'
+import type { EntryBody } from '../core/transcript'
 import { describeVerdict } from '../core/verdict'
 import { LinkLostError, type KeeperLink } from '../process/keeperLink'
 import { LaunchError, type ExitRecord, type Launch } from '../process/launch'
@@ -49,6 +50,7 @@ import { hearLines, keepLongSummary, recordHandedOver, tellAgain } from './heari
 import { DisposedError, Jobs, stackOf } from './jobs'
 import { resultOf, type ChildResult } from './results'
 import type { Tools } from './tools'
+import { troubleInWords } from './troubleInWords'
 import { WorktreeSetup, type Announced } from './worktreeSetup'
 
 /** After its report an agent that exits by itself gets this long before the ladder. */
@@ -76,6 +78,7 @@ export class ChildRun {
   private readonly jobs: Jobs
   private readonly record: ChildRecord
   private readonly setup: WorktreeSetup
+  private owing = false
   private talk: Talk | undefined
   /** The first start is under way or over. */
   private begun = false
@@ -94,8 +97,20 @@ export class ChildRun {
     this.record = new ChildRecord(log, transcript, this.paths, tools, {
       changed: () => events.changed(childId),
       fenced: () => this.dispose(),
+      owing: () => this.jobs.detached(() => this.writeOwed()),
     })
     this.setup = new WorktreeSetup(this.record, this.jobs, tools)
+  }
+
+  /** Words wait for a disk that took none: they are written although the agent may say nothing more for long. */
+  private async writeOwed(): Promise<void> {
+    if (this.owing) return
+    this.owing = true
+    try {
+      await this.jobs.surely(() => this.jobs.enqueue(() => this.record.writeOwed()))
+    } finally {
+      this.owing = false
+    }
   }
 
   get child(): Child {
@@ -191,7 +206,10 @@ export class ChildRun {
       if (refused !== null) return refused
       const round = this.child.paused ? this.child.round : this.child.round + 1
       if (this.child.attempts.length === 0) return await this.setUpAgain(round, message?.trim() ?? null)
-      const plan = await this.plan('resume', round, message?.trim() ?? null)
+      const plan = await this.plan('resume', round, message?.trim() ?? null).catch(async (error: unknown) => {
+        await this.slot((slots) => slots.release(this.child.id))
+        throw error
+      })
       this.jobs.detached(() => this.launch(plan))
       return { attempt: plan.attempt, carried: plan.carried }
     })
@@ -302,14 +320,16 @@ export class ChildRun {
     this.begun = true
     this.jobs.detached(async () => {
       if (this.child.phase !== 'PENDING') return
-      const placed = await this.tools.addWorktree(this.child)
+      const placed = await this.tools
+        .addWorktree(this.child)
+        .catch((error: unknown) => ({ kind: 'problem' as const, message: troubleInWords(error) }))
       if (placed.kind === 'problem') {
         await this.jobs.surely(() => this.jobs.enqueue(() => this.failStart(placed.message)))
         return
       }
       const { path, cwd, branch, base, notes } = placed
       await this.jobs.enqueue(() =>
-        this.record.append([{ type: 'worktreeAdded', path, cwd, branch, base, notes: [...notes] }], true, [
+        this.appendSurely([{ type: 'worktreeAdded', path, cwd, branch, base, notes: [...notes] }], true, [
           { kind: 'notice', level: 'info', text: `Works in ${path} on branch ${branch}.` },
           ...notes.map((text) => ({ kind: 'notice', level: 'info', text }) as const),
         ]),
@@ -366,7 +386,10 @@ export class ChildRun {
     const attempt = this.child.attempts.length + 1
     const resume = continuesSession(this.child, attempt)
     const sessionId = (resume ? this.child.sessionId : null) ?? newSessionId()
-    await this.record.append([{ type: 'launching', attempt, round, sessionId, resume, carried, message, reason }], true)
+    const launching: Fact = { type: 'launching', attempt, round, sessionId, resume, carried, message, reason }
+    // Whoever resumes is told when it cannot be; of the other starts there is nobody to tell.
+    if (reason === 'resume') await this.record.append([launching], true)
+    else await this.appendSurely([launching], true)
     if (currentAttempt(this.child)?.n !== attempt) throw new Error(`attempt ${attempt} does not fit`)
     return { attempt, carried, reason, message, sessionId, resume }
   }
@@ -396,7 +419,7 @@ export class ChildRun {
       const known = error instanceof LaunchError || error instanceof StartProblem
       if (!known) this.tools.log('error', 'launch failed', { childId: this.child.id, stack: stackOf(error) })
       const tail = (await stderrTail(folder).catch(() => [])).join('\n')
-      await this.jobs.surely(() => this.jobs.enqueue(() => this.failStart(messageOf(error), plan.attempt, tail)))
+      await this.jobs.surely(() => this.jobs.enqueue(() => this.failStart(troubleInWords(error), plan.attempt, tail)))
     }
   }
 
@@ -523,7 +546,7 @@ export class ChildRun {
       case 'ended':
         if (found.exit.launchError !== undefined) {
           const { message } = found.exit.launchError
-          await this.jobs.enqueue(() => this.failStart(message, attempt.n))
+          await this.jobs.surely(() => this.jobs.enqueue(() => this.failStart(message, attempt.n)))
         } else {
           const conversation = await this.hearAll(attempt, found)
           await this.jobs.surely(() => this.jobs.enqueue(() => this.recordExit(conversation, attempt.n, found.exit)))
@@ -539,10 +562,12 @@ export class ChildRun {
         return
       }
       case 'neverStarted':
-        await this.jobs.enqueue(() =>
-          this.failStart(
-            'Coxswain ended before the agent was started. Nothing ran; resume or start it again.',
-            attempt.n,
+        await this.jobs.surely(() =>
+          this.jobs.enqueue(() =>
+            this.failStart(
+              'Coxswain ended before the agent was started. Nothing ran; resume or start it again.',
+              attempt.n,
+            ),
           ),
         )
         return
@@ -583,6 +608,11 @@ export class ChildRun {
       this.endIfAsked()
       if (attempt.closing) this.closeSoon(talk)
     })
+  }
+
+  /** Nobody can be told that this was not written, so it is tried until it is. */
+  private async appendSurely(facts: readonly Fact[], sync: boolean, entries: readonly EntryBody[] = []): Promise<void> {
+    await this.jobs.surely(() => this.record.append(facts, sync, entries))
   }
 
   /** Tells everything an attempt said before its end that was not told yet. */
@@ -655,7 +685,8 @@ export class ChildRun {
         this.jobs.afterMs(silentRetryMs, () => this.jobs.enqueue(() => this.handOver()))
         return
       }
-      await this.record.append([{ type: 'steerSent', steerId: next.id, attempt: talk.attempt }], false, [
+      // Its receipt counts only once this is on record; until then nothing the agent says is heard.
+      await this.appendSurely([{ type: 'steerSent', steerId: next.id, attempt: talk.attempt }], false, [
         { kind: 'receipt', steerId: next.id, state: 'sent' },
       ])
     }
@@ -681,7 +712,7 @@ export class ChildRun {
       const waiting = this.child.steers.some((steer) => steer.state === 'queued' || steer.state === 'sent')
       const closes = talk.conversation.afterResult === 'close input'
       const mayGoOn = closes && waiting
-      if (!mayGoOn && !attempt.closing) await this.record.append([{ type: 'closing', attempt: attempt.n }], false)
+      if (!mayGoOn && !attempt.closing) await this.appendSurely([{ type: 'closing', attempt: attempt.n }], false)
       if (closes && !waiting) await talk.link.closeInput()
       const reports = talk.reported()
       this.jobs.afterMs(mayGoOn ? this.idleGraceMs() : exitGraceMs, async () => {
@@ -872,7 +903,7 @@ export class ChildRun {
 
   /** Nothing is asked again by itself: the round settles with the verdict it has, and a person goes on. */
   private async parkRetry(reason: string): Promise<void> {
-    await this.record.append([{ type: 'parked', reason }], true, [
+    await this.appendSurely([{ type: 'parked', reason }], true, [
       { kind: 'notice', level: 'warning', text: `Not asked again: ${reason}. Resume it to go on.` },
     ])
     this.jobs.detached(() => this.jobs.surely(() => this.settle()))
@@ -947,5 +978,3 @@ const decideYourself: Answer = {
 }
 
 const readPrompt = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '')
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -36,13 +36,12 @@ export class Jobs {
 
   /**
    * A job that must come about although the disk may be full at the moment: what the outside world did cannot be refused.
-   * Tried again until it succeeds or the child is let go.
+   * Tried again until it succeeds; rejects with a DisposedError when the child is let go before.
    */
-  async surely(job: () => Promise<unknown>): Promise<void> {
+  async surely<T>(job: () => Promise<T>): Promise<T> {
     for (let told = false; !this.closed;) {
       try {
-        await job()
-        return
+        return await job()
       } catch (error) {
         if (error instanceof DisposedError) throw error
         if (!told) this.log('error', 'not written; trying again', { childId: this.childId, stack: stackOf(error) })
@@ -50,6 +49,7 @@ export class Jobs {
         await new Promise((resolve) => setTimeout(resolve, writeRetryMs))
       }
     }
+    throw new DisposedError()
   }
 
   /** An action that follows from what was appended; it waits its turn. */

@@ -42,6 +42,8 @@ import { chooseSetup, readSetups, runSetup } from './setup'
 import type { Caller } from '../core/ownership'
 import { Supervisor } from './supervisor'
 import type { Problem, Tools } from './tools'
+import { stackOf } from './jobs'
+import { troubleInWords } from './troubleInWords'
 import { checksOf, complaint, knownWorktree, promptPart, sha256, verifyChild } from './verifyChild'
 import type { StoreView } from './view'
 
@@ -129,6 +131,14 @@ export interface Coxswain {
 
 /** Opens the store of the repository around `folder`, or says why that cannot be. */
 export async function openCoxswain(options: CoxswainOptions): Promise<Coxswain | GitProblem> {
+  try {
+    return await open(options)
+  } catch (error) {
+    throw new Error(troubleInWords(error), { cause: error })
+  }
+}
+
+async function open(options: CoxswainOptions): Promise<Coxswain | GitProblem> {
   const data = dataFolder(options.environment)
   await placeFolder(data)
   const git = new Git({ environment: options.environment, store: join(data, 'git') })
@@ -259,6 +269,15 @@ class OpenStore implements Coxswain {
   // ── commands ────────────────────────────────────────────────────────────────────────────────────────────────────
 
   private async route(caller: Caller, name: CommandName, wanted: unknown): Promise<CommandAnswer> {
+    try {
+      return await this.reach(caller, name, wanted)
+    } catch (error) {
+      this.options.log('error', 'a command failed', { command: name, stack: stackOf(error) })
+      return unavailable(troubleInWords(error))
+    }
+  }
+
+  private async reach(caller: Caller, name: CommandName, wanted: unknown): Promise<CommandAnswer> {
     // Told twice because an answer was lost, it must still be one: the sender gives it its name.
     const request = named(name, wanted)
     for (let since = performance.now(); performance.now() - since < reachMs; await pause(50)) {

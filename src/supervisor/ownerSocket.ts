@@ -14,6 +14,7 @@ import {
   type Refusal,
 } from './commands'
 import type { Caller } from '../core/ownership'
+import { troubleInWords } from './troubleInWords'
 
 const longestMessage = 4 * 1024 * 1024
 const protocolVersion = 1
@@ -74,8 +75,7 @@ async function serveOne(socket: Socket, token: string, commandsFor: CommandsFor)
   try {
     answer = await act(line, token, commandsFor)
   } catch (error) {
-    const message = `The command failed: ${error instanceof Error ? error.message : String(error)}`
-    answer = { error: { code: 'unavailable', message } }
+    answer = { error: { code: 'unavailable', message: troubleInWords(error) } }
   }
   socket.end(`${JSON.stringify(answer)}\n`)
 }

@@ -543,8 +543,21 @@ export class Supervisor {
       task: draft.task,
       liveTranscript,
     }
-    const log = await ChildLog.begin(paths.events, tools.epoch, tools.now, [accepted])
-    const run = await this.runOf(log, childId, liveTranscript, true)
+    const transcript = await this.openTranscript(childId, liveTranscript)
+    let log: ChildLog
+    try {
+      // The last thing that can fail: what is refused must not be on record as accepted.
+      log = await ChildLog.begin(paths.events, tools.epoch, tools.now, [accepted])
+    } catch (error) {
+      await transcript.close()
+      throw error
+    }
+    const { title, goal, recipe } = draft.task
+    const acceptedAt = log.child?.acceptedAt ?? tools.now().toISOString()
+    await transcript
+      .say(textLogHeader({ id: childId, title, goal, agent: recipe.label }, acceptedAt))
+      .catch((error: unknown) => tools.log('warning', 'header not written', { childId, error: String(error) }))
+    const run = this.runOf(childId, log, transcript)
     this.runs.set(childId, run)
     this.bell.ring(childId)
     return run
@@ -600,23 +613,26 @@ export class Supervisor {
       await log.close()
       return undefined
     }
-    const run = await this.runOf(log, childId, log.child.liveTranscript, false)
+    let run: ChildRun
+    try {
+      run = this.runOf(childId, log, await this.openTranscript(childId, log.child.liveTranscript))
+    } catch (error) {
+      await log.close()
+      throw error
+    }
     if (this.disposed) run.dispose()
     this.runs.set(childId, run)
     return run
   }
 
-  private async runOf(log: ChildLog, childId: string, liveTranscript: string, fresh: boolean): Promise<ChildRun> {
+  private async openTranscript(childId: string, liveTranscript: string): Promise<TranscriptFile> {
     const { tools } = this.options
     const trouble = (words: string): void => tools.log('warning', 'transcript not written', { childId, words })
-    const transcript = await TranscriptFile.open(tools.paths.child(childId).transcript, liveTranscript, trouble)
-    const { child } = log
-    if (fresh && child !== undefined) {
-      const { title, task } = child
-      await transcript.say(
-        textLogHeader({ id: childId, title, goal: task.goal, agent: task.recipe.label }, child.acceptedAt),
-      )
-    }
+    return await TranscriptFile.open(tools.paths.child(childId).transcript, liveTranscript, trouble)
+  }
+
+  private runOf(childId: string, log: ChildLog, transcript: TranscriptFile): ChildRun {
+    const { tools } = this.options
     return new ChildRun(childId, log, transcript, tools, {
       changed: (id) => this.bell.ring(id),
       goesOn: (child) => this.orchestration.goesOn(child),
