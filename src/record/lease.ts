@@ -52,10 +52,20 @@ export async function claim(
     const owner = await readOwner(folder)
     if (owner !== undefined && owner.epoch !== takeFrom && isRunning(owner.process)) return owner
     const record: OwnerRecord = { v: 1, epoch: highest + 1, ...claimant }
-    if (await createWhole(join(folder, `epoch.${record.epoch}`), `${JSON.stringify(record)}\n`)) {
+    if (await take(folder, record)) {
       await prune(folder, record.epoch)
       return new Lease(folder, record)
     }
+  }
+}
+
+async function take(folder: string, record: OwnerRecord): Promise<boolean> {
+  try {
+    return await createWhole(join(folder, `epoch.${record.epoch}`), `${JSON.stringify(record)}\n`)
+  } catch (error) {
+    // It may stand there all the same, and would name an owner that is none.
+    if ((await readRecord(folder, record.epoch))?.token === record.token) new Lease(folder, record).release()
+    throw error
   }
 }
 

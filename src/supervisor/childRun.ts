@@ -341,7 +341,12 @@ export class ChildRun {
   /** In its new worktree: sets it up, if there is a setup, and launches the first attempt. */
   private async begin(): Promise<void> {
     const announced = await this.jobs.enqueue(async () =>
-      this.child.phase === 'STARTING' ? await this.setup.announce(this.child.round, null) : null,
+      this.child.phase === 'STARTING'
+        ? await this.setup.announce(this.child.round, null).catch((error: unknown) => {
+            if (error instanceof DisposedError) throw error
+            return { kind: 'problem' as const, message: troubleInWords(error) }
+          })
+        : null,
     )
     if (announced?.kind === 'problem')
       await this.jobs.surely(() => this.jobs.enqueue(() => this.failStart(announced.message)))

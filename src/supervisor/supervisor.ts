@@ -816,9 +816,10 @@ export class Supervisor {
   }
 
   private wake(id: string): void {
-    const { log } = this.options.tools
+    const { tools } = this.options
     this.orchestration.wake(id).catch((error: unknown) => {
-      if (!(error instanceof DisposedError)) log('error', 'an orchestrator was not woken', { id, error: String(error) })
+      if (!(error instanceof DisposedError))
+        tools.log('error', 'an orchestrator was not woken', { id, error: String(error) })
     })
   }
 

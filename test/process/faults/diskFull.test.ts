@@ -75,7 +75,7 @@ it('a record on a full disk keeps what was acknowledged, takes nothing half, and
   expect(lines.map((line) => (JSON.parse(line) as { text: string }).text)).toEqual(words)
 })
 
-it('a child on a full disk waits with its output, a person hears why, and nothing is lost once there is room', async () => {
+it('on a full disk a person hears why a wish is refused; the child lives on, and once there is room the wish is granted', async () => {
   const stage = Stage.make()
   ends.push(() => stage.clear())
   const disk = new SmallDisk(stage.data, 8 * 1024)
@@ -93,8 +93,8 @@ it('a child on a full disk waits with its output, a person hears why, and nothin
   expect('error' in steered && steered.error.message).toMatch(/^The disk is full.*Free some space, then try again\.$/)
   const again = await coxswain.commands.spawn({ tasks: [{ goal: `More. ${'x'.repeat(9_000)}` }] })
   expect('error' in again && again.error.message).toMatch(/^The disk is full.*Free some space, then try again\.$/)
-  stage.open('go')
   disk.free()
+  stage.open('go')
   expect(await coxswain.commands.steer({ subagent_id: id, message, steer_id: 's' })).toMatchObject({
     status: 'queued',
   })
