@@ -23,6 +23,32 @@ const oneLanguage = {
   },
 }
 
+/**
+ * The MCP library brings a schema validator for questions we never ask; its one user is told so.
+ * @type {import('esbuild').Plugin}
+ */
+const noValidator = {
+  name: 'no validator',
+  setup(build) {
+    build.onLoad({ filter: /modelcontextprotocol\/sdk\/dist\/\w+\/validation\/ajv-provider\.js$/ }, () => ({
+      contents: 'export class AjvJsonSchemaValidator { getValidator() { throw new Error("left out of this build") } }',
+    }))
+  },
+}
+
+/**
+ * What judges content is large and needed by three programs: it is built once and stands beside them.
+ * @type {import('esbuild').Plugin}
+ */
+const contentBeside = {
+  name: 'content beside',
+  setup(build) {
+    build.onResolve({ filter: /^(\.|\.\.\/verification)\/content$/ }, ({ importer }) =>
+      importer.includes('/src/') ? { path: './content.js', external: true } : null,
+    )
+  },
+}
+
 /** @satisfies {import('esbuild').BuildOptions} */
 const common = {
   bundle: true,
@@ -30,7 +56,7 @@ const common = {
   minify: release,
   logLevel: 'warning',
   legalComments: 'none',
-  plugins: [oneLanguage],
+  plugins: [oneLanguage, noValidator],
   outdir: 'dist',
 }
 /**
@@ -45,12 +71,14 @@ const host = {
   external: ['vscode'],
   define: { navigator: 'undefined' },
 }
+const sharing = { ...host, plugins: [...host.plugins, contentBeside] }
 /** @type {(Omit<import('esbuild').BuildOptions, 'entryPoints'> & { entryPoints: Record<string, string> })[]} */
 const builds = [
-  { ...host, entryPoints: { extension: 'src/extension.ts' } },
-  { ...host, entryPoints: { cli: 'src/cli.ts' }, banner: { js: '#!/usr/bin/env node' } },
+  { ...sharing, entryPoints: { extension: 'src/extension.ts' } },
+  { ...sharing, entryPoints: { cli: 'src/cli.ts' }, banner: { js: '#!/usr/bin/env node' } },
   { ...host, entryPoints: { keeper: 'src/process/keeper.ts' } },
-  { ...host, entryPoints: { contentWorker: 'src/verification/contentWorker.ts' } },
+  { ...sharing, entryPoints: { contentWorker: 'src/verification/contentWorker.ts' } },
+  { ...host, entryPoints: { content: 'src/verification/content.ts' } },
   { ...host, entryPoints: { demoAgent: 'src/demo/agent.ts' } },
   {
     ...common,

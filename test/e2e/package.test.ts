@@ -12,6 +12,7 @@ const content = [
   'extension/api/coxswain.d.ts',
   'extension/changelog.md',
   'extension/dist/cli.js',
+  'extension/dist/content.js',
   'extension/dist/contentWorker.js',
   'extension/dist/demoAgent.js',
   'extension/dist/extension.js',
