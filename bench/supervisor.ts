@@ -41,12 +41,14 @@ const sh = (script: string): object => ({
 const say1 = (line: object): string => `echo '${JSON.stringify(line)}'`
 const ready = say1({ type: 'ready', session_id: 's' })
 const result = say1({ type: 'result', ok: true, summary: 'done' })
+const slowEnd = `trap 'sleep 0.1; exit 0' INT TERM; echo up; while :; do sleep 0.01; done`
 /** Agents as plain as can be: what is measured is not theirs. */
 const agents = {
   idle: sh(`${ready}; exec sleep 100000`),
   brief: sh(`${ready}; ${result}`),
   first: sh(`${say1({ type: 'text', text: 'first' })}; ${result}`),
-  slowEnd: sh(`trap 'sleep 0.1; exit 0' INT TERM; ${ready}; while :; do sleep 0.01; done`),
+  // Asked by a signal at once, as the bare one is.
+  slowEnd: { ...sh(slowEnd), protocol: 'text' },
   // Twenty lines a second for ten seconds.
   talk: sh(
     `${ready}; n=0; while [ $n -lt 200 ]; do n=$((n+1)); ${say1({ type: 'text', text: 'a line of ordinary length' })}; sleep 0.05; done; ${result}`,
@@ -174,15 +176,14 @@ async function wishes(): Promise<void> {
 async function stops(): Promise<void> {
   const bench = await setUp()
   try {
-    const script = `trap 'sleep 0.1; exit 0' INT TERM; echo up; while :; do sleep 0.01; done`
     const [ours, bare]: [number[], number[]] = [[], []]
     for (let n = 0; n < 20; n++) {
-      const child = spawn('/bin/sh', ['-c', script], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] })
+      const child = spawn('/bin/sh', ['-c', slowEnd], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] })
       await once(child.stdout, 'data')
       await pause(100)
       bare.push(
         await timed(async () => {
-          process.kill(-(child.pid ?? NaN), 'SIGTERM')
+          process.kill(-(child.pid ?? NaN), 'SIGINT')
           await once(child, 'close')
         }),
       )
