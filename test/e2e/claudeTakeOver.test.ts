@@ -59,7 +59,7 @@ test(
       home.processes().filter(({ command }) => /[.]bin.claude/.test(command) && !/^(.*\/)?(sh|bash) /.test(command))
     await workbench.run('Coxswain: Take over in terminal')
     await workbench.pick('Paint the hull')
-    await panel.locator('.phase').filter({ hasText: 'paused' }).waitFor()
+    await panel.locator('.phase').filter({ hasText: 'taken over in a terminal' }).waitFor()
     await until('it is open in the terminal, and nowhere else', () => {
       const commands = agents().map(({ command }) => command)
       return commands.length === 1 && / --resume [0-9a-f-]{36}$/.test(commands[0] ?? '')

@@ -47,6 +47,7 @@ export function phaseWords(child: Child): string {
     case 'FAILURE':
       return t('failed')
     case 'INTERRUPTED': {
+      if (child.takenOver) return t('taken over in a terminal')
       if (child.paused) return t('paused')
       const cause = currentAttempt(child)?.endRequest?.cause
       return cause === undefined ? t('interrupted') : t('interrupted: {cause}', { cause: causes[cause]() })
