@@ -23,6 +23,8 @@ export const flagOptions = {
   /** Of supervise: the epoch of a frozen owner to take the store from. */
   take: { type: 'string' },
   check: { type: 'boolean' },
+  apply: { type: 'boolean' },
+  off: { type: 'boolean' },
   squash: { type: 'boolean' },
   patch: { type: 'boolean' },
   override: { type: 'string', multiple: true },

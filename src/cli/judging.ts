@@ -39,12 +39,28 @@ const listPayload = z.object({
 })
 
 /** One child, every live one, or those of a list payload on standard input. */
-export async function decide({ open, out, words }: Invocation): Promise<number> {
+export async function decide({ open, out, words, flags }: Invocation): Promise<number> {
   return await withStore(await open('command'), async (coxswain) => {
+    if (flags.apply === true) {
+      const id = word(words, 0, 'The ID of a child')
+      const answer = granted(await coxswain.commands.applySuggestion({ subagent_id: id }))
+      out.print(answer, answer.note)
+      return 0
+    }
     for (const child of watched(coxswain, words[0])) {
       const decision = decideWhat(child, await tail(coxswain, child.subagent_id))
       out.print(decision, decisionText(decision))
     }
+    return 0
+  })
+}
+
+/** Switches automatic steering of one child on, or off. */
+export async function automate({ open, out, words, flags }: Invocation): Promise<number> {
+  const id = word(words, 0, 'The ID of a child')
+  return await withStore(await open('command'), async ({ commands }) => {
+    const answer = granted(await commands.automate({ subagent_id: id, on: flags.off !== true }))
+    out.print(answer, answer.note)
     return 0
   })
 }

@@ -7,7 +7,7 @@ import { openCoxswain, type Coxswain, type CoxswainOptions } from '../supervisor
 import { flagOptions, type Flags, type Invocation } from './invocation'
 import { UsageError, type Output } from './output'
 import { agents, act, list, result, resume, show, steer, takeOver, transcript } from './commands'
-import { audit, decide, verify } from './judging'
+import { audit, automate, decide, verify } from './judging'
 import { contract } from './contractFile'
 import { doctor } from './doctor'
 import { machineSettings } from './machineSettings'
@@ -38,6 +38,8 @@ const usage = `Usage: coxswain COMMAND [options]
                                  bring its work into the checked-out branch
   discard ID [--force]           remove its worktree and branch
   decide [ID|-]                  what to do with a live child: wait, steer or stop, and why
+  decide ID --apply              do what is suggested for it
+  automate ID [--off]            let what is suggested for it be done by itself, up to its spend ceiling
   audit [--check]                the trail of deeds; --check follows its chain
   doctor                         reconcile the store with git and the processes
   setup                          how new worktrees are made ready, and what the repository offers
@@ -69,7 +71,8 @@ const allowed: Readonly<Record<string, readonly (keyof Flags)[]>> = {
   agents: [],
   verify: [],
   apply: ['squash', 'patch', 'override'],
-  decide: [],
+  decide: ['apply'],
+  automate: ['off'],
   audit: ['check'],
   doctor: [],
   setup: ['copy', 'seconds'],
@@ -154,6 +157,8 @@ async function dispatch(argv: readonly string[], out: Output): Promise<number> {
       return await verify(invocation)
     case 'decide':
       return await decide(invocation)
+    case 'automate':
+      return await automate(invocation)
     case 'audit':
       return await audit(invocation)
     case 'setup':

@@ -132,6 +132,13 @@ export interface SettingUp {
   readonly diagnostic: string | null
 }
 
+export interface Suggestion {
+  readonly action: 'steer' | 'stop'
+  readonly reason: string
+  /** The steer's text. */
+  readonly message?: string | undefined
+}
+
 export interface Child {
   readonly id: string
   readonly delegationId: string
@@ -172,6 +179,10 @@ export interface Child {
   readonly stopRequest: EndRequest | null
   /** Named states beside the phase, e.g. rate limited; words for people. */
   readonly conditions: Readonly<Record<string, { readonly words: string; readonly until: string | null }>>
+  /** What the watch suggests is done by itself. */
+  readonly automaticSteering: boolean
+  /** What the watch would do with it, until it is done or no longer called for. */
+  readonly suggestion: Suggestion | null
   readonly verdict: Verdict | null
   /** Every verdict so far, oldest first. */
   readonly verdicts: readonly Verdict[]

@@ -269,6 +269,15 @@ const kinds = [
   z.object({ type: z.literal('completionAcknowledged'), completionId: z.string() }),
   /** The parent knows that this attempt was paused. */
   z.object({ type: z.literal('noticeAcknowledged'), attempt }),
+  /** Whether what the watch suggests is done by itself. */
+  z.object({ type: z.literal('steeringSwitched'), on: z.boolean(), by: actorSchema }),
+  /** What the watch would do; null: nothing any more. */
+  z.object({
+    type: z.literal('suggested'),
+    suggestion: z
+      .object({ action: z.enum(['steer', 'stop']), reason: z.string(), message: z.string().optional() })
+      .nullable(),
+  }),
   z.object({ type: z.literal('parked'), reason: z.string() }),
   /** Raw output, transcripts and results are removed: kept for `days`. */
   z.object({ type: z.literal('expired'), days: z.number().positive() }),

@@ -1,6 +1,6 @@
 // What to do with a live child after one look at the end of what it wrote: wait, steer or stop, with a reason. It proposes
 // and never acts; whoever calls it acts only on children for which automatic steering was switched on.
-import type { TranscriptEntry } from './transcript'
+import type { EntryBody } from './transcript'
 
 /** Of a list payload's entry, what the decision needs. */
 export interface WatchedChild {
@@ -62,7 +62,7 @@ export function decide(child: WatchedChild, tail: readonly TailLine[], options: 
 }
 
 /** The end of a transcript as `decide` reads it: what the child itself wrote and did since it was last steered or asked. */
-export function tailOf(entries: readonly TranscriptEntry[]): readonly TailLine[] {
+export function tailOf(entries: readonly EntryBody[]): readonly TailLine[] {
   const lines: TailLine[] = []
   for (let at = entries.length - 1; at >= 0 && lines.length < TAIL_LINES; at--) {
     const entry = entries[at]

@@ -88,6 +88,8 @@ function born(event: ChildEvent & { type: 'accepted' }): Child {
     requests: [],
     stopRequest: null,
     conditions: {},
+    automaticSteering: false,
+    suggestion: null,
     verdict: null,
     verdicts: [],
     parked: null,
@@ -198,7 +200,7 @@ function apply(child: Child, event: ChildEvent): Child | null {
       }
       // Queued in the very instant the attempt ended: there is no receiver any more, so it is missed, not lost.
       const late = !receives(child)
-      return { ...child, steers: [...child.steers, late ? moved(steer, 'missed', event.at) : steer] }
+      return { ...child, suggestion: null, steers: [...child.steers, late ? moved(steer, 'missed', event.at) : steer] }
     }
     case 'steerEdited':
       return onSteer(child, event.steerId, ['queued', 'missed'], (steer) => ({ ...steer, text: event.text }))
@@ -320,6 +322,10 @@ function apply(child: Child, event: ChildEvent): Child | null {
     case 'noticeAcknowledged':
       if (child.noticed.includes(event.attempt)) return null
       return { ...child, noticed: [...child.noticed, event.attempt] }
+    case 'steeringSwitched':
+      return { ...child, automaticSteering: event.on }
+    case 'suggested':
+      return isLive(child) ? { ...child, suggestion: event.suggestion } : null
     case 'parked': {
       const parked = { ...child, parked: event.reason }
       const ended = child.attempts[child.attempts.length - 1]?.ended ?? null
@@ -571,6 +577,7 @@ function drain(child: Child, fate: 'missed' | 'withdrawn', at: string): Child {
         : request,
     ),
     conditions: {},
+    suggestion: null,
   }
 }
 

@@ -196,6 +196,8 @@ export class Talk {
   private reports = 0
   private through = false
   pulse: Pulse = resting
+  /** When it last wrote anything, or was attached to; on the monotonic clock. */
+  heardAt = performance.now()
 
   constructor(
     readonly attempt: number,

@@ -10,6 +10,9 @@ import type { NewEntry, TranscriptFile } from '../record/transcriptFile'
 import { DisposedError } from './jobs'
 import type { Tools } from './tools'
 
+/** Entries kept in memory for whoever looks at what a child is doing. */
+const recentMax = 200
+
 export interface ChildRecordEvents {
   /** The fold, the activity or the transcript changed. */
   changed(): void
@@ -22,6 +25,8 @@ export interface ChildRecordEvents {
 export class ChildRecord {
   activity: string | null = null
   activityAt: string | null = null
+  /** The end of the transcript as written by this process, oldest first. */
+  recent: readonly EntryBody[] = []
 
   constructor(
     private readonly log: ChildLog,
@@ -74,6 +79,7 @@ export class ChildRecord {
 
   async writeEntries(entries: readonly NewEntry[]): Promise<void> {
     await this.transcript.append(entries)
+    this.recent = [...this.recent, ...entries.map(({ body }) => body)].slice(-recentMax)
     if (this.transcript.owes) this.events.owing()
     for (const entry of entries) {
       const activity = activityOf(entry.body)

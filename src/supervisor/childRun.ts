@@ -51,6 +51,7 @@ import { DisposedError, Jobs, stackOf } from './jobs'
 import { resultOf, type ChildResult } from './results'
 import type { Tools } from './tools'
 import { troubleInWords } from './troubleInWords'
+import type { Work } from './watch'
 import { WorktreeSetup, type Announced } from './worktreeSetup'
 
 /** After its report an agent that exits by itself gets this long before the ladder. */
@@ -267,7 +268,16 @@ export class ChildRun {
       Fact,
       {
         type:
-          'renamed' | 'flagged' | 'noted' | 'completionAcknowledged' | 'noticeAcknowledged' | 'applied' | 'takenOver'
+          | 'renamed'
+          | 'flagged'
+          | 'noted'
+          | 'completionAcknowledged'
+          | 'noticeAcknowledged'
+          | 'applied'
+          | 'takenOver'
+          | 'steeringSwitched'
+          | 'suggested'
+          | 'condition'
       }
     >,
     known: (child: Child) => boolean = () => false,
@@ -275,6 +285,26 @@ export class ChildRun {
     return this.jobs.enqueue(async () => {
       if (!known(this.child)) await this.record.append([fact], true)
     })
+  }
+
+  /** Ends an attempt that no longer gets anywhere: what it has is its result, unlike after a pause. */
+  endStalled(reason: string, by: Actor): Promise<Refused | null> {
+    return this.jobs.enqueue(async () => {
+      const refused = decideInterrupt(this.child)
+      const attempt = currentAttempt(this.child)
+      if (refused !== null || attempt === undefined || attempt.endRequest !== null) return refused
+      await this.requestInterrupt(attempt, 'timeout', reason, by)
+      return null
+    })
+  }
+
+  /** What its process has been doing; null while nobody follows one. */
+  get work(): Work | null {
+    const { talk } = this
+    if (talk === undefined) return null
+    const { heardAt, pulse } = talk
+    const quietMs = performance.now() - heardAt
+    return { quietMs, toolsInFlight: pulse.toolsInFlight.size, recent: this.record.recent }
   }
 
   // ── life ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -644,6 +674,7 @@ export class ChildRun {
 
   private async heard(talk: Talk, lines: readonly RawLine[]): Promise<void> {
     if (this.talk !== talk) return
+    talk.heardAt = performance.now()
     const effects = await hearLines(this.record, talk, lines, () => this.tools.now())
     for (const { frames, id } of effects.replies) await talk.send(frames, id)
     await this.handOver()
@@ -752,7 +783,7 @@ export class ChildRun {
   private async requestInterrupt(
     /** None while the worktree is being set up. */
     attempt: Attempt | undefined,
-    cause: 'interrupt' | 'budget',
+    cause: 'interrupt' | 'budget' | 'timeout',
     reason: string,
     by: Actor,
   ): Promise<void> {

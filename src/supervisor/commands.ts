@@ -96,6 +96,8 @@ export const discardRequestSchema = z.strictObject({ subagent_id: z.string(), fo
 
 export const verifyRequestSchema = z.strictObject({ subagent_id: z.string() })
 export const takeOverRequestSchema = z.strictObject({ subagent_id: z.string() })
+export const automateRequestSchema = z.strictObject({ subagent_id: z.string(), on: z.boolean() })
+export const applySuggestionRequestSchema = z.strictObject({ subagent_id: z.string() })
 export const acceptPartialRequestSchema = z.strictObject({ subagent_id: z.string() })
 export const retryRequestSchema = z.strictObject({ subagent_id: z.string() })
 export const applyRequestSchema = z.strictObject({
@@ -141,7 +143,7 @@ export interface ResumeAnswer {
   readonly note: string
 }
 export interface DoneAnswer {
-  readonly action: 'edit' | 'withdraw' | 'reorder' | 'answer' | 'flag' | 'verify' | 'accept'
+  readonly action: 'edit' | 'withdraw' | 'reorder' | 'answer' | 'flag' | 'verify' | 'accept' | 'automate' | 'suggestion'
   readonly subagent_id: string
   readonly status: 'done'
   readonly note: string
@@ -205,6 +207,10 @@ export interface Commands {
   retry(request: z.infer<typeof retryRequestSchema>): Promise<ResumeAnswer | Refusal>
   /** Brings the child's work into the branch that is checked out in the repository. */
   apply(request: z.infer<typeof applyRequestSchema>): Promise<ApplyAnswer | Refusal>
+  /** Whether what the watch suggests is done by itself. */
+  automate(request: z.infer<typeof automateRequestSchema>): Promise<DoneAnswer | Refusal>
+  /** Does what the watch suggests for this child now. */
+  applySuggestion(request: z.infer<typeof applySuggestionRequestSchema>): Promise<DoneAnswer | Refusal>
   /** Of the caller's own delegations only; twice is once. */
   acknowledge(request: z.infer<typeof acknowledgeRequestSchema>): Promise<AcknowledgeAnswer | Refusal>
   /** How new worktrees of this repository are set up: a person's to say, nobody else's. */
@@ -234,6 +240,8 @@ export const requestSchemas = {
   apply: applyRequestSchema,
   takeOver: takeOverRequestSchema,
   acknowledge: acknowledgeRequestSchema,
+  automate: automateRequestSchema,
+  applySuggestion: applySuggestionRequestSchema,
   setup: setupRequestSchema,
 } as const satisfies { [K in keyof Commands]: z.ZodType<Parameters<Commands[K]>[0]> }
 

@@ -37,7 +37,7 @@ import { completionsFor, pendingNotices, type Completion, type PauseNotice } fro
 import { followStore, type FollowedStore } from './followStore'
 import { askOwner, serveCommands, type OwnerServer } from './ownerSocket'
 import { writeLauncher } from './launcher'
-import { limitsFrom, type Settings } from './settings'
+import { limitsFrom, watchSettingsFrom, type Settings } from './settings'
 import { chooseSetup, readSetups, runSetup } from './setup'
 import type { Caller } from '../core/ownership'
 import { Supervisor } from './supervisor'
@@ -428,7 +428,9 @@ class OpenStore implements Coxswain {
         const { maxChildrenPerParent, maxChildrenTotal, defaultAgent, autonomy, independentCompletions } = settings
         const spawn = { maxSpawnDepth, orchestratorEnabled }
         const limits = limitsFrom(settings)
-        return { maxChildrenPerParent, maxChildrenTotal, defaultAgent, autonomy, spawn, independentCompletions, limits }
+        const watch = watchSettingsFrom(settings)
+        const of = { maxChildrenPerParent, maxChildrenTotal, defaultAgent, autonomy, independentCompletions }
+        return { ...of, spawn, limits, watch }
       },
       recipe: async (request, agentId, callersAgents) => {
         const bundled = await this.bundled()
@@ -468,6 +470,7 @@ class OpenStore implements Coxswain {
         this.lease.beat()
         if (performance.now() - this.clearedAt > dayMs) this.clearOld()
         await this.supervisor?.startWaiting()
+        await this.supervisor?.look()
         return
       }
       this.options.log('warning', 'another process has taken the store', { epoch: this.lease.epoch })

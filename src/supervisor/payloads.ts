@@ -85,6 +85,8 @@ export function conditionOf(child: Child): string | null {
 export function needsOf(child: Child): string | null {
   const open = openRequests(child)[0]
   if (open !== undefined) return open.ask.kind === 'question' ? 'an answer' : 'an approval'
+  if (isLive(child) && child.conditions['stuck'] !== undefined) return `a look: ${child.conditions['stuck'].words}`
+  if (child.suggestion !== null) return `a decision: ${child.suggestion.action}? ${child.suggestion.reason}`
   if (child.verdict?.disposition === 'escalate') return 'a decision: verification escalated'
   if (!isLive(child) && child.steers.some((steer) => steer.state === 'missed')) return 'a look: a steer was missed'
   return null

@@ -1,7 +1,9 @@
 // The settings a supervisor acts on, whoever they came from (the editor, a file, defaults), and what they mean for a child.
 import { z } from 'zod'
 import { readAgentsSettings, type AgentsSettings } from '../agents/registry'
+import { defaultDriftMarkers, defaultLoopMarkers } from '../core/policy'
 import { autonomySchema, type Autonomy, type Limits } from '../core/events'
+import type { WatchSettings } from './watch'
 
 export interface Settings {
   readonly maxChildrenPerParent: number
@@ -18,6 +20,12 @@ export interface Settings {
   readonly afterWindowCloses: 'keep' | 'pause'
   readonly reloadLeaseSeconds: number
   /** '' = beside the repository. */
+  /** Silence after which a child may be stuck, and the same while a tool of it runs. */
+  readonly stuckAfterSeconds: number
+  readonly stuckInToolAfterSeconds: number
+  /** What a child says when it loops, or when it has left its task; matched without regard to case. */
+  readonly loopMarkers: readonly string[]
+  readonly driftMarkers: readonly string[]
   readonly worktreeRoot: string
   /** Days that raw output, transcripts and results of finished children are kept; null = for ever. */
   readonly keepFinishedDays: number | null
@@ -44,6 +52,10 @@ export const defaultSettings: Settings = {
   approvalTimeoutSeconds: 0,
   afterWindowCloses: 'keep',
   reloadLeaseSeconds: 60,
+  stuckAfterSeconds: 180,
+  stuckInToolAfterSeconds: 1_200,
+  loopMarkers: defaultLoopMarkers,
+  driftMarkers: defaultDriftMarkers,
   worktreeRoot: '',
   // Only where somebody configures it: a command line without settings must not remove what the editor keeps longer.
   keepFinishedDays: null,
@@ -55,6 +67,15 @@ export const defaultSettings: Settings = {
   agents: {},
   nodePath: '',
   allowedHosts: [],
+}
+
+/** What the watch goes by, as of now. */
+export function watchSettingsFrom(settings: Settings): WatchSettings {
+  const { stuckAfterSeconds, stuckInToolAfterSeconds, loopMarkers, driftMarkers } = settings
+  return {
+    quiet: { quietMs: stuckAfterSeconds * 1000, quietInToolMs: stuckInToolAfterSeconds * 1000 },
+    policy: { loopMarkers, driftMarkers },
+  }
 }
 
 /** Frozen into each child when it is accepted. */
@@ -86,6 +107,10 @@ const fields = {
   approvalTimeoutSeconds: seconds,
   afterWindowCloses: z.enum(['keep', 'pause']),
   reloadLeaseSeconds: seconds,
+  stuckAfterSeconds: seconds,
+  stuckInToolAfterSeconds: seconds,
+  loopMarkers: z.array(z.string()).max(100),
+  driftMarkers: z.array(z.string()).max(100),
   worktreeRoot: z.string(),
   keepFinishedDays: z.number().positive(),
   autonomy: autonomySchema,

@@ -63,6 +63,7 @@ import { listAnswer, type ListAnswer } from './payloads'
 import type { ChildResult } from './results'
 import { openIn, terminalCommand } from './takeOver'
 import type { Problem, Tools } from './tools'
+import { Watch, type WatchSettings } from './watch'
 
 export interface SupervisorSettings {
   readonly maxChildrenPerParent: number
@@ -71,6 +72,7 @@ export interface SupervisorSettings {
   /** The most any parent agent may ask for. */
   readonly autonomy: Autonomy
   readonly independentCompletions: boolean
+  readonly watch: WatchSettings
   readonly limits: Limits
   readonly spawn: SpawnLimits
 }
@@ -95,6 +97,7 @@ export class Supervisor {
   /** Finished children whose files are being removed. */
   private readonly clearing = new Map<string, Promise<void>>()
   private readonly bell: Bell
+  private readonly watch: Watch
   private readonly orchestration: Orchestration
   private disposed = false
   /** What `adopt` began. */
@@ -107,6 +110,11 @@ export class Supervisor {
 
   constructor(private readonly options: SupervisorOptions) {
     this.bell = new Bell(options.tools.paths.bell)
+    this.watch = new Watch({
+      settings: () => options.settings().watch,
+      newId: options.tools.newId,
+      did: (child, what, reason) => this.record({ who: 'policy', what, child: child.id, reason }),
+    })
     this.orchestration = new Orchestration({
       paths: options.tools.paths,
       recorded: () => options.tools.recorded(),
@@ -264,6 +272,31 @@ export class Supervisor {
           subagent_id,
           (run) => run.verifyAgain(),
           'The checks run again; the verdict comes when they are through.',
+        ),
+      automate: ({ subagent_id, on }) =>
+        done(
+          'automate',
+          subagent_id,
+          async (run) => {
+            await run.note({ type: 'steeringSwitched', on, by }, (child) => child.automaticSteering === on)
+            return null
+          },
+          on
+            ? 'What is suggested for it is done by itself from now on, up to its spend ceiling; each act is on record.'
+            : 'Nothing is done to it by itself any more; suggestions still show.',
+        ),
+      applySuggestion: ({ subagent_id }) =>
+        done(
+          'suggestion',
+          subagent_id,
+          async (run) => {
+            const { suggestion, title } = run.child
+            if (suggestion === null) return { code: 'finished', message: `There is no suggestion for "${title}" now.` }
+            return suggestion.action === 'stop'
+              ? await run.stop(suggestion.reason, by)
+              : await run.steer(this.options.tools.newId(), suggestion.message ?? '', by)
+          },
+          'Done as suggested.',
         ),
       acceptPartial: ({ subagent_id }) =>
         done(
@@ -795,6 +828,11 @@ export class Supervisor {
     return live === undefined
       ? null
       : decideCapacity(children.length, [{ setting: 'coxswain.maxChildrenTotal', cap, live }])
+  }
+
+  /** One look at what each child is doing. Called every few seconds. */
+  async look(): Promise<void> {
+    await this.watch.look(this.runs.values())
   }
 
   /** Starts children that wait for a slot, oldest first, as long as there is one. */

@@ -63,6 +63,14 @@ export class Acts {
     return this.ask((commands) => commands.retry({ subagent_id: childId }))
   }
 
+  automate(childId: string, on: boolean): Promise<Outcome> {
+    return this.ask((commands) => commands.automate({ subagent_id: childId, on }))
+  }
+
+  applySuggestion(childId: string): Promise<Outcome> {
+    return this.ask((commands) => commands.applySuggestion({ subagent_id: childId }))
+  }
+
   acceptPartial(childId: string): Promise<Outcome> {
     return this.ask((commands) => commands.acceptPartial({ subagent_id: childId }))
   }

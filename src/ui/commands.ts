@@ -2,7 +2,7 @@
 // without an argument asks by name rather than guess: a keybinding may fire while another row is focused.
 import * as vscode from 'vscode'
 import { z } from 'zod'
-import { openRequests, type Child } from '../core/child'
+import { isLive, openRequests, type Child } from '../core/child'
 import { plainLine, plainText } from '../core/plainText'
 import type { AgentInfo } from '../supervisor/agentsFound'
 import { STEER_MAX } from '../supervisor/commands'
@@ -234,6 +234,23 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
     for (const child of await meant(args, can('retry'), t('Ask a child again with what did not pass'), needed))
       say(child, await acts.retry(child.child.id))
   })
+  command('applySuggestion', async (...args) => {
+    const suggests: Wanted = (child) => isLive(child) && child.suggestion !== null
+    for (const child of await meant(
+      args,
+      suggests,
+      t('Do what is suggested'),
+      t('Nothing is suggested for any child.'),
+    ))
+      say(child, await acts.applySuggestion(child.child.id))
+  })
+  const switchSteering = async (on: boolean, title: string, args: unknown[]): Promise<void> => {
+    const other: Wanted = (child) => isLive(child) && child.automaticSteering !== on
+    for (const child of await meant(args, other, title, t('There is no such child at work.')))
+      say(child, await acts.automate(child.child.id, on))
+  }
+  command('automate', (...args) => switchSteering(true, t('Steer a child automatically'), args))
+  command('dontAutomate', (...args) => switchSteering(false, t('Stop steering a child automatically'), args))
   command('acceptPartial', async (...args) => {
     const needed = t('No child has a verdict that is open.')
     for (const child of await meant(args, can('acceptPartial'), t('Accept the work of a child as partial'), needed))

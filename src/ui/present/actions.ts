@@ -193,6 +193,8 @@ export function facets(child: Child): readonly string[] {
     ...(can.discard.able ? ['canDiscard'] : []),
     ...(can.takeOver.able ? ['canTakeOver'] : []),
     ...(child.takenOver && !isLive(child) ? ['takenOver'] : []),
+    ...(child.suggestion !== null && isLive(child) ? ['suggests'] : []),
+    ...(child.automaticSteering && isLive(child) ? ['automatic'] : []),
     ...(openRequests(child).length > 0 && child.phase === 'RUNNING' ? ['asks'] : []),
     ...(child.worktree !== null && !child.discarded ? ['hasWorktree'] : []),
     ...(child.verdict !== null ? ['hasVerdict'] : []),

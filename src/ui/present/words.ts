@@ -135,6 +135,10 @@ export function needWords(child: Child): string | null {
   if (child.phase === 'UNKNOWN') return t('its processes cannot be seen')
   const stuck = child.conditions['stuck']
   if (stuck !== undefined && live) return plainLine(stuck.words)
+  if (child.suggestion !== null && live)
+    return child.suggestion.action === 'stop'
+      ? t('stop it? {reason}', { reason: plainLine(child.suggestion.reason, 120) })
+      : t('steer it? {reason}', { reason: plainLine(child.suggestion.reason, 120) })
   if (child.parked !== null) return plainLine(child.parked)
   const settled = child.phase === 'SUCCESS' || child.phase === 'FAILURE'
   const verdict = child.verdict

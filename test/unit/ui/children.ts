@@ -141,6 +141,8 @@ export const child = (over: Partial<Child> = {}): Child => ({
   parked: null,
   partialAccepted: false,
   completions: [],
+  automaticSteering: false,
+  suggestion: null,
   expiredAt: null,
   noticed: [],
   notes: [],
