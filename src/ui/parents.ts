@@ -7,7 +7,7 @@ import type { CoxswainApi, CoxswainSession } from '../../api/coxswain'
 import type { DelegateTask } from '../parent/delegateTask'
 import type { ParentsDoor } from '../parent/door'
 import type { Refusal } from '../supervisor/commands'
-import { t } from './present/l10n'
+import { chatWish } from './present/chatWish'
 import type { Supervision } from './supervision'
 
 /** As the manifest names them. */
@@ -109,31 +109,11 @@ class ChatTool implements vscode.LanguageModelTool<object> {
     input,
   }: vscode.LanguageModelToolInvocationPrepareOptions<object>): Promise<vscode.PreparedToolInvocation> {
     const { readWish } = await import('../parent/wish')
-    const said = readWish(input)
-    if ('error' in said) return { invocationMessage: t('Asking Coxswain') }
-    const { wish } = said
-    switch (wish.action) {
-      case 'spawn': {
-        const { tasks } = wish.request
-        const title = tasks.length === 1 ? t('Dispatch a child?') : t('Dispatch {n} children?', { n: tasks.length })
-        const goals = tasks.map(({ goal, agent }) => `${agent === undefined ? '' : `${agent}: `}${goal.trim()}`)
-        return confirm(t('Dispatching'), title, goals)
-      }
-      case 'stop':
-        return confirm(t('Stopping a child'), t('Stop a child?'), [this.nameOf(wish.request.subagent_id)])
-      case 'resume': {
-        const { subagent_id, message } = wish.request
-        return confirm(t('Resuming a child'), t('Resume a child?'), [this.nameOf(subagent_id), message ?? ''])
-      }
-      case 'list':
-        return { invocationMessage: t('Looking at children') }
-      case 'steer':
-        return { invocationMessage: t('Steering a child') }
-      case 'interrupt':
-        return { invocationMessage: t('Pausing a child') }
-      case 'result':
-        return { invocationMessage: t('Reading a result') }
-    }
+    const { doing, confirm } = chatWish(readWish(input), (id) => this.supervision.view?.get(id)?.child.title ?? id)
+    if (confirm === undefined) return { invocationMessage: doing }
+    const message = new vscode.MarkdownString()
+    for (const line of confirm.lines) message.appendText(line).appendMarkdown('\n\n')
+    return { invocationMessage: doing, confirmationMessages: { title: confirm.title, message } }
   }
 
   async invoke(
@@ -157,15 +137,4 @@ class ChatTool implements vscode.LanguageModelTool<object> {
         }),
     ))
   }
-
-  private nameOf(childId: string): string {
-    return this.supervision.view?.get(childId)?.child.title ?? childId
-  }
-}
-
-/** The words of others stand as text: no markup of theirs is read. */
-function confirm(doing: string, title: string, lines: readonly string[]): vscode.PreparedToolInvocation {
-  const message = new vscode.MarkdownString()
-  for (const line of lines) message.appendText(line.slice(0, 2_000)).appendMarkdown('\n\n')
-  return { invocationMessage: doing, confirmationMessages: { title, message } }
 }
