@@ -172,7 +172,7 @@ describe('completions', () => {
   })
 })
 
-describe('a completion is told exactly once', () => {
+describe('a completion is told exactly once', { timeout: 60 * 60_000 }, () => {
   /** A batch of two that has ended, with nobody about. */
   async function ended(): Promise<{ delegation: string; ids: string[] }> {
     stage = Stage.make()

@@ -3,9 +3,9 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
-import { isLive } from '../../../src/core/child'
 import { isRefusal } from '../../../src/supervisor/commands'
 import type { Coxswain } from '../../../src/supervisor/openCoxswain'
+import { isOver } from '../../../src/supervisor/waiting'
 import { eventually, Stage } from './stage'
 
 const ends = Number(process.env['COXSWAIN_ENDS'] ?? '25')
@@ -70,10 +70,11 @@ it(
       for (;;) {
         const answer = await coxswain.commands.steer({ subagent_id: id, message: 'Open lib/auth.py.' })
         if (!isRefusal(answer)) mine.push(answer.steer_id)
-        else if (!isLive(await stage.child(id))) break
+        else if (isOver(coxswain.view.get(id)?.child)) break
         await new Promise((resolve) => setTimeout(resolve, 4))
       }
-      const child = await stage.settled(id)
+      const child = coxswain.view.get(id)?.child
+      if (child === undefined) throw new Error(`${id} is not in view`)
       const state = (of: string) => child.steers.find((steer) => steer.id === of)?.state
       const got = mine.filter((steer) => state(steer) === 'delivered' || state(steer) === 'confirmed')
       const lost = mine.filter((steer) => state(steer) === 'missed')
