@@ -122,13 +122,17 @@ describe('a budget', () => {
   })
 
   it('of money ends it after the request that went over it', async () => {
-    claude.script({ text: 'One.', tools: [bash('echo 1')] }, { text: 'Two.', tools: [bash('echo 2')] })
-    const id = await claude.spawn(await claude.window(), { goal: 'Work.', limits: { max_cost_usd: 0.0012 } })
+    const dear = { inputTokens: 5_000 }
+    claude.script(
+      { ...dear, text: 'One.', tools: [bash('echo 1')] },
+      { ...dear, text: 'Two.', tools: [bash('echo 2')] },
+    )
+    const id = await claude.spawn(await claude.window(), { goal: 'Work.', limits: { max_cost_usd: 0.03 } })
     const child = await claude.stage.settled(id)
     expect([child.phase, currentAttempt(child)?.endRequest?.cause, (await result(id)).failure]).toEqual([
       'INTERRUPTED',
       'budget',
-      expect.stringMatching(/^it cost 0\.0016 USD of max_cost_usd = 0\.0012$/),
+      expect.stringMatching(/^it cost 0\.04\d\d USD of max_cost_usd = 0\.03$/),
     ])
     expect(claude.requests()).toHaveLength(2)
   })

@@ -11,6 +11,8 @@ export interface Reply {
   readonly pieces?: readonly string[]
   readonly betweenPieces?: (index: number) => Promise<void>
   readonly tools?: readonly { readonly name: string; readonly input: unknown }[]
+  /** What it is said to have read; 100 unless given. */
+  readonly inputTokens?: number
   /** An API error instead of an answer. */
   readonly status?: number
   readonly error?: string
@@ -155,7 +157,7 @@ async function answer(response: http.ServerResponse, made: ModelRequest, reply: 
   }))
   const stop_reason = tools.length > 0 ? 'tool_use' : 'end_turn'
   const usage = {
-    input_tokens: 100,
+    input_tokens: reply.inputTokens ?? 100,
     cache_creation_input_tokens: 0,
     cache_read_input_tokens: 0,
     output_tokens: 20,
