@@ -67,7 +67,7 @@ async function child(
   const wished = Date.now()
   await window.commands.interrupt({ subagent_id: id })
   const interruptMs = performance.now() - asked
-  const ended = await stage.until(id, 'it has ended', (now) => currentAttempt(now)?.endedAt != undefined)
+  const ended = await stage.until(id, 'it has ended', (now) => (currentAttempt(now)?.endedAt ?? null) !== null)
   const settledMs = Date.parse(currentAttempt(ended)?.endedAt ?? '') - wished
   await window.commands.stop({ subagent_id: id })
   await stage.settled(id)
