@@ -64,6 +64,8 @@ export interface AddRequest {
 
 const addTries = 6
 const briefMs = 3_000
+/** A git whose caller has died is given so long to complete its worktree. */
+const stillAddingMs = 10_000
 const fullHash = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/
 
 /**
@@ -243,6 +245,9 @@ async function finish(
   return { kind: 'worktree', ...made, cwd, baseLabel: base.label, notes }
 }
 
+/** A child's branch; the second where a branch that is itself called "coxswain" leaves no room for branches below it. */
+const branchNames = (leaf: string): readonly [string, string] => [`coxswain/${leaf}`, `coxswain-${leaf}`]
+
 /** Creates our branch at the base; it must not exist before. Its name is free of anything a title could bring in. */
 async function createBranch(
   git: Git,
@@ -267,11 +272,9 @@ async function createBranch(
       config,
       exits: [128],
     })
-  const branch = `coxswain/${leaf}`
+  const [branch, other] = branchNames(leaf)
   const created = await create(branch)
   if (created.exitCode === 0) return branch
-  // A branch that is itself called "coxswain" leaves no room for branches below it.
-  const other = `coxswain-${leaf}`
   const again = await create(other)
   if (again.exitCode === 0) return other
   throw new GitFailure('failed', 'update-ref', 'git could not create the branch.', again.exitCode, created.stderr)
@@ -336,17 +339,14 @@ async function reservePlace(git: Git, request: AddRequest): Promise<Place | Prob
       const real = await realpath(root)
       for (let turn = 1; turn <= 9; turn++) {
         const free = turn === 1 ? leaf : `${leaf}-${turn}`
-        try {
-          await mkdir(join(real, free), { mode: 0o700 })
-        } catch (failure) {
-          if (isSystemError(failure) && failure.code === 'EEXIST') continue
-          throw failure
-        }
-        if (await isRegistered(repository, join(real, free))) {
-          await rmdir(join(real, free))
+        const path = join(real, free)
+        const isNew = (await makeNew(path)) || ((await clearHalfMade(git, repository, path)) && (await makeNew(path)))
+        if (!isNew) continue
+        if ((await entryOf(repository, path)) !== null) {
+          await rmdir(path)
           continue
         }
-        return { path: join(real, free), leaf: free, note }
+        return { path, leaf: free, note }
       }
       reason = 'nine folders of that name exist'
     } catch (failure) {
@@ -416,14 +416,53 @@ async function clearEntry({ commonDir }: Repository, path: string): Promise<void
   }
 }
 
-/** Whether git has an entry for this path, of a worktree whose folder was deleted. */
-async function isRegistered({ commonDir }: Repository, path: string): Promise<boolean> {
+/** False when something is there already. */
+async function makeNew(path: string): Promise<boolean> {
+  try {
+    await mkdir(path, { mode: 0o700 })
+    return true
+  } catch (failure) {
+    if (isSystemError(failure) && failure.code === 'EEXIST') return false
+    throw failure
+  }
+}
+
+/**
+ * Clears what an owner that died while adding left at this path. The path carries the child's id and no worktree of that
+ * child is on record, so nobody has worked there. False: something else is there, or git is still at work on it.
+ */
+async function clearHalfMade(git: Git, repository: Repository, path: string): Promise<boolean> {
+  const inside = await readdir(path).catch(() => null)
+  const entry = await entryOf(repository, path)
+  if (inside === null || (entry === null && inside.length > 0)) return false
+  const branches = branchNames(basename(path))
+  if (entry !== null) {
+    // git outlives who called it; it holds this lock until the worktree is complete.
+    for (let waited = 0; await exists(join(entry, 'locked')); waited += 100) {
+      if (waited >= stillAddingMs) return false
+      await sleep(100)
+    }
+    const head = (await readSmallFile(join(entry, 'HEAD')))?.toString('utf8').trimEnd()
+    if (!branches.some((branch) => head === `ref: refs/heads/${branch}`)) return false
+  }
+  await clearEntry(repository, path)
+  await forgetView(git, path)
+  for (const branch of branches) {
+    const tip = await revision(git, repository, `refs/heads/${branch}`)
+    const args = ['update-ref', '--no-deref', '-d', `refs/heads/${branch}`, tip ?? '']
+    if (tip !== null) await git.run({ cwd: repository.topLevel, args })
+  }
+  return true
+}
+
+/** git's own folder for the worktree at this path, its folder deleted or not; null when git knows of none. */
+async function entryOf({ commonDir }: Repository, path: string): Promise<string | null> {
   const entries = join(commonDir, 'worktrees')
   for (const name of await readdir(entries).catch(() => [])) {
     // git names an entry after its folder, with a number behind it when that name is taken.
-    if (name.startsWith(basename(path)) && (await pointsAt(join(entries, name), path))) return true
+    if (name.startsWith(basename(path)) && (await pointsAt(join(entries, name), path))) return join(entries, name)
   }
-  return false
+  return null
 }
 
 async function pointsAt(gitDir: string, path: string): Promise<boolean> {

@@ -188,6 +188,64 @@ describe('adding fails as a whole', () => {
 })
 
 describe('several at once', () => {
+  describe('by an owner that died in the middle is cleared, and the child gets the one it should have had', () => {
+    const place = (): string => join(bench.folder, 'project.coxswain', 'half-x7')
+    const again = async (root: string): Promise<void> => {
+      const worktree = await bench.add(root, { title: 'half', childId: 'x7' })
+      expect([worktree.path, worktree.branch]).toEqual([place(), 'coxswain/half-x7'])
+      expect(bench.sh(root, 'worktree', 'list').split('\n')).toHaveLength(2)
+      expect(branchesOf(root).split('\n')).toEqual(['refs/heads/coxswain/half-x7', 'refs/heads/main'])
+      expect(readFileSync(join(worktree.path, 'a.txt'), 'utf8')).toBe('one\ntwo\n')
+    }
+
+    it('before git was asked', async () => {
+      const root = bench.repository()
+      mkdirSync(place(), { recursive: true })
+      await again(root)
+    })
+
+    it('after the branch was made', async () => {
+      const root = bench.repository()
+      mkdirSync(place(), { recursive: true })
+      bench.sh(root, 'branch', 'coxswain/half-x7')
+      await again(root)
+    })
+
+    it('with files half written, from a base that has moved on since', async () => {
+      const root = bench.repository()
+      bench.sh(root, 'worktree', 'add', '-q', '-b', 'coxswain/half-x7', place())
+      rmSync(join(place(), 'src'), { recursive: true })
+      writeFileSync(join(place(), 'a.txt'), 'on')
+      bench.commit(root, { 'c.txt': 'later' })
+      await again(root)
+    })
+
+    it('once the git that outlived it is through', async () => {
+      const root = bench.repository()
+      bench.sh(root, 'worktree', 'add', '-q', '-b', 'coxswain/half-x7', place())
+      const lock = join(root, '.git', 'worktrees', 'half-x7', 'locked')
+      writeFileSync(lock, 'initializing')
+      let isLocked = true
+      const adding = bench.add(root, { title: 'half', childId: 'x7' }).then((worktree) => [worktree.path, isLocked])
+      await bench.git.text({ cwd: root, args: ['rev-parse', 'HEAD'] })
+      isLocked = false
+      rmSync(lock)
+      expect(await adding).toEqual([place(), false])
+    })
+
+    it('and what is not of that kind is left alone', async () => {
+      const root = bench.repository()
+      mkdirSync(place(), { recursive: true })
+      writeFileSync(join(place(), 'mine.txt'), 'mine')
+      const worktree = await bench.add(root, { title: 'half', childId: 'x7' })
+      expect(worktree.path).toBe(`${place()}-2`)
+      expect(readFileSync(join(place(), 'mine.txt'), 'utf8')).toBe('mine')
+      bench.sh(root, 'worktree', 'add', '-q', '-b', 'own', join(bench.folder, 'project.coxswain', 'other-x8'))
+      expect((await bench.add(root, { title: 'other', childId: 'x8' })).path).toMatch(/other-x8-2$/)
+      expect(bench.sh(root, 'branch', '--list', 'own')).toContain('own')
+    })
+  })
+
   it('from several processes, with a person using git meanwhile, all succeed and leave no stray branch', async () => {
     const root = bench.repository(
       'project',
