@@ -20,6 +20,8 @@ export class FileMarks implements vscode.FileDecorationProvider, vscode.Disposab
   private readonly lookedAt = new Map<string, { entries: number; at: number }>()
   private top: string | null = null
   private looking = false
+  /** VS Code shows files somewhere: until it asks, git is not. */
+  private asked = false
   private timer: NodeJS.Timeout | null = null
   private readonly following: vscode.Disposable
 
@@ -39,7 +41,12 @@ export class FileMarks implements vscode.FileDecorationProvider, vscode.Disposab
   }
 
   provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
-    if (uri.scheme !== 'file' || this.top === null || this.files.size === 0) return undefined
+    if (uri.scheme !== 'file') return undefined
+    if (!this.asked) {
+      this.asked = true
+      this.plan(0)
+    }
+    if (this.top === null || this.files.size === 0) return undefined
     const relative = path.relative(this.top, uri.fsPath).split(path.sep).join('/')
     const ids = [...this.files].filter(([, files]) => files.includes(relative)).map(([id]) => id)
     if (ids.length === 0) return undefined
@@ -68,7 +75,7 @@ export class FileMarks implements vscode.FileDecorationProvider, vscode.Disposab
 
   private async look(): Promise<void> {
     const { view } = this.supervision
-    if (this.looking || view === null || !vscode.window.state.focused) return
+    if (this.looking || !this.asked || view === null || !vscode.window.state.focused) return
     const running = view.list().filter(({ child }) => counts(child))
     for (const id of [...this.files.keys()]) if (!running.some(({ child }) => child.id === id)) this.note(id, [])
     if (running.length === 0) return
