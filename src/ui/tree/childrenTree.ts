@@ -138,6 +138,16 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
     return this.treeView.selection.flatMap((node) => (node.kind === 'child' ? [node.id] : []))
   }
 
+  /**
+   * The row a person has just clicked. While VS Code fetches the tree anew it knows of no selection; a click that fell into
+   * that still means its row.
+   */
+  async selectedNode(): Promise<TreeNode | undefined> {
+    for (let tries = 0; tries < 20 && this.treeView.selection.length === 0; tries++)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    return this.treeView.selection[0]
+  }
+
   /** Shows and selects a row, if it is in the tree. */
   async reveal(childId: string, focus: boolean): Promise<void> {
     // A reveal during a refresh makes VS Code register one element twice: bring the tree up to date first, then reveal.
