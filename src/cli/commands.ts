@@ -303,6 +303,12 @@ export async function agents({ open, out }: Invocation): Promise<number> {
   })
 }
 
+/** What tells of every child: children are blind to each other. */
+export function onlyForPersons({ caller }: Coxswain): void {
+  if (caller.kind !== 'person')
+    throw new UsageError('unsupported', 'This tells of children that are not yours. A person can run it.')
+}
+
 /** The children this caller may see: all of them for a person, its own tree for a child that calls coxswain. */
 export function visible({ view, caller }: Coxswain): readonly ChildView[] {
   return view.list().filter(({ child }) => ownsChild(caller, child, (id) => view.get(id)?.child))

@@ -4,7 +4,7 @@ import { currentAttempt, isLive, type Child } from '../core/child'
 import { reconcile, type Reconciled } from '../git/worktree'
 import type { Coxswain } from '../supervisor/openCoxswain'
 import { knownWorktree } from '../supervisor/verifyChild'
-import { withStore } from './commands'
+import { onlyForPersons, withStore } from './commands'
 import type { Invocation } from './invocation'
 
 interface Finding {
@@ -15,6 +15,7 @@ interface Finding {
 
 export async function doctor({ open, out }: Invocation): Promise<number> {
   return await withStore(await open('run'), async (coxswain) => {
+    onlyForPersons(coxswain)
     const before = new Map(coxswain.view.list().map(({ child }) => [child.id, child.phase]))
     const owned = await coxswain.tryOwn()
     if (owned) await coxswain.recovered()

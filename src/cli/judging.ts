@@ -7,7 +7,7 @@ import { checkAudit } from '../record/audit'
 import type { Coxswain } from '../supervisor/openCoxswain'
 import { listAnswer } from '../supervisor/payloads'
 import { z } from 'zod'
-import { viewed, visible, withStore } from './commands'
+import { onlyForPersons, viewed, visible, withStore } from './commands'
 import { until } from '../supervisor/waiting'
 import type { Invocation } from './invocation'
 import { granted, UsageError, word } from './output'
@@ -100,7 +100,9 @@ function decisionText({ action, subagent_id, reason, message }: Decision): strin
 }
 
 export async function audit({ open, out, flags }: Invocation): Promise<number> {
-  return await withStore(await open('command'), async ({ paths }) => {
+  return await withStore(await open('command'), async (coxswain) => {
+    onlyForPersons(coxswain)
+    const { paths } = coxswain
     if (flags.check === true) {
       const found = await checkAudit(paths.audit)
       const words =

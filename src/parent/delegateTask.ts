@@ -50,9 +50,10 @@ export class DelegateTask {
       const answer = await store.acknowledge([...new Set([...taken, ...named])])
       if (!isRefusal(answer)) for (const id of taken) this.taken.delete(id)
     }
-    const answer = isRefusal(said) ? said : await this.act(said.wish, store, signal)
+    const done = isRefusal(said) ? said : await this.act(said.wish, store, signal)
     const due = (await store.due()).filter(({ id }) => !this.carried.has(id))
-    return this.told(answer, due)
+    // Made after what is due was read, so that a list never shows as running what the same answer says has ended.
+    return this.told(done ?? store.list(), due)
   }
 
   private told(answer: object, due: readonly Due[]): Told {
@@ -68,13 +69,14 @@ export class DelegateTask {
     }
   }
 
-  private async act(wish: Wish, store: ParentStore, signal: AbortSignal | undefined): Promise<object> {
+  /** Null for a list. */
+  private async act(wish: Wish, store: ParentStore, signal: AbortSignal | undefined): Promise<object | null> {
     const { commands } = store
     switch (wish.action) {
       case 'spawn':
         return await this.spawn(wish, store, signal)
       case 'list':
-        return store.list()
+        return null
       case 'result':
         return await store.result(wish.id, wish.round)
       case 'steer':

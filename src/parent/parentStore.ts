@@ -67,7 +67,8 @@ export function parentStore(coxswain: Coxswain, caller: Caller): ParentStore {
       const child = childOf(id)
       if (child === undefined) return { error: unknownChild }
       const wanted = round ?? child.round
-      const found = isLive(child) && wanted === child.round ? undefined : await readResult(coxswain.paths, child, wanted)
+      const found =
+        isLive(child) && wanted === child.round ? undefined : await readResult(coxswain.paths, child, wanted)
       if (found !== undefined) return { action: 'result', ready: true, ...found }
       const note =
         round !== undefined && round > child.round

@@ -59,7 +59,6 @@ import {
 } from './commands'
 import { DisposedError } from './jobs'
 import { Orchestration } from './orchestration'
-import { listAnswer, type ListAnswer } from './payloads'
 import type { ChildResult } from './results'
 import { openIn, terminalCommand } from './takeOver'
 import type { Problem, Tools } from './tools'
@@ -361,12 +360,6 @@ export class Supervisor {
         }
       },
     }
-  }
-
-  /** Memory only. */
-  list(caller: Caller): ListAnswer {
-    const own = [...this.runs.values()].filter((run) => this.mayControl(caller, run.child))
-    return listAnswer(own, this.options.tools.now())
   }
 
   /** Every child with a process, about to have one, or whose result is being written. */

@@ -31,6 +31,8 @@ it('a child that dropped every variable of ours still acts as that child', async
   const other = await stage.detached('Somebody else-s work')
   await stage.settled(other)
   expect(await heard(['show', other], {})).toMatchObject({ error: { code: 'unknown_child' } })
+  for (const command of ['audit', 'doctor'])
+    expect(await heard([command], {})).toMatchObject({ error: { code: 'unsupported' } })
   expect((await stage.json('show', other)).subagent_id).toBe(other)
 })
 

@@ -86,12 +86,10 @@ describe('a completion', () => {
     const window = await stage.coxswain({ role: 'run' })
     await window.tryOwn()
     const parent = await connect('--session', 'desk')
-    const ids: string[] = []
-    for (let n = 0; n < 3; n++) {
-      const id = await parent.spawn(script({ say: String(n) }))
-      ids.push(id)
-      await stage.settled(id)
-    }
+    // At once, so that no later call takes what an earlier answer carried.
+    const ids = await Promise.all([1, 2, 3].map((n) => parent.spawn(script(stage.waits('go'), { say: String(n) }))))
+    stage.open('go')
+    for (const id of ids) await stage.settled(id)
     await parent.close()
     const { DelegateTask, asTexts } = await import('../../../src/parent/delegateTask')
     const { parentStore } = await import('../../../src/parent/parentStore')
