@@ -28,7 +28,6 @@ export type ResultAnswer =
     }
 
 export interface ParentStore {
-  readonly caller: Caller
   readonly commands: Commands
   /** Memory only. */
   list(): ListAnswer
@@ -56,7 +55,6 @@ export function parentStore(coxswain: Coxswain, caller: Caller): ParentStore {
     return child !== undefined && isOwn(child) ? child : undefined
   }
   return {
-    caller,
     commands,
     list: () =>
       listAnswer(
