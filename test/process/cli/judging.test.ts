@@ -209,6 +209,7 @@ describe('doctor', () => {
       owner: 'another process owns this store and looks after its children',
       children: 1,
       live: 1,
+      expired: 0,
       findings: [],
     })
     const owner = await stage.owner()
