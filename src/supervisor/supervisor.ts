@@ -1,22 +1,18 @@
 // Everything one owner supervises: accepts work, knows whose it is, keeps the caps, and hands each wish to the run of its
 // child. Answers in-turn; no call here waits for a child.
 import type { AgentsSettings } from '../agents/registry'
-import { currentAttempt, isLive, lacksResult, totalUsage, type Child } from '../core/child'
-import { contractRef, freezeContract, type FrozenContract } from '../core/contract'
+import { currentAttempt, isLive, lacksResult, type Child } from '../core/child'
 import {
-  CONTEXT_MAX,
   decideApply,
-  decideBatchGoals,
   decideCapacity,
   decideHandBack,
   decideTakeOver,
-  decideText,
   GOAL_MAX,
   unknownChild,
   type Capacity,
   type Refused,
 } from '../core/decide'
-import type { Actor, Autonomy, Fact, Limits, Recipe, Task, Verdict } from '../core/events'
+import type { Actor, Autonomy, Fact, Limits } from '../core/events'
 import {
   decideAcceptPartialBy,
   decideAnswerBy,
@@ -28,19 +24,16 @@ import {
 } from '../core/ownership'
 import { cutText, plainLine } from '../core/plainText'
 import { hasExpired } from '../core/retention'
-import { decideFreedom, decideHandedOn, decideOwnDispatch, depthOf, roleAt, type SpawnLimits } from '../core/spawnTree'
+import { type SpawnLimits } from '../core/spawnTree'
 import type { SetupRequest } from '../core/setup'
-import { describeResult } from '../core/verdict'
 import { textLogHeader } from '../core/textLog'
 import { writeWhole, syncFolder } from '../record/atomicWrite'
-import type { Deed } from '../record/audit'
 import { Bell } from '../record/bell'
 import { ChildLog } from '../record/childLog'
 import { removeExpired } from '../record/expire'
 import { makeFolder } from '../record/paths'
 import type { HeldSlot } from '../record/slots'
 import { TranscriptFile } from '../record/transcriptFile'
-import { contractFromValue } from '../verification/contractText'
 import { ChildRun } from './childRun'
 import { acknowledgedBy } from './completions'
 import {
@@ -55,11 +48,11 @@ import {
   type ResumeAnswer,
   type SpawnRequest,
   type TakeOverAnswer,
-  type TaskRequest,
 } from './commands'
+import { Deeds, whoOf } from './deeds'
+import { draft, type Draft, type DraftSources } from './drafts'
 import { DisposedError } from './jobs'
 import { Orchestration } from './orchestration'
-import type { ChildResult } from './results'
 import { openIn, terminalCommand } from './takeOver'
 import type { Problem, Tools } from './tools'
 import { Watch, type WatchSettings } from './watch'
@@ -76,15 +69,10 @@ export interface SupervisorSettings {
   readonly spawn: SpawnLimits
 }
 
-export interface SupervisorOptions {
+export interface SupervisorOptions extends Omit<DraftSources, 'settings' | 'known'> {
   readonly tools: Tools
   readonly settings: () => SupervisorSettings
-  /** The agent as installed, with everything a resume will need, or why it cannot be used. */
-  readonly recipe: (request: TaskRequest, agentId: string, callersAgents: AgentsSettings) => Promise<Recipe | Problem>
-  /** Why nothing can be started from these bases in this repository now; undefined when it can. */
-  readonly repositoryProblem: (bases: readonly string[]) => Promise<string | undefined>
   readonly chooseSetup: (request: SetupRequest) => Promise<{ readonly hash: string | null } | Problem>
-  readonly hash: (text: string) => string
   /** Called after a round settled or paused and its result is on disk. */
   readonly onSettled?: (childId: string) => void
 }
@@ -96,6 +84,7 @@ export class Supervisor {
   /** Finished children whose files are being removed. */
   private readonly clearing = new Map<string, Promise<void>>()
   private readonly bell: Bell
+  private readonly deeds: Deeds
   private readonly watch: Watch
   private readonly orchestration: Orchestration
   private disposed = false
@@ -109,10 +98,11 @@ export class Supervisor {
 
   constructor(private readonly options: SupervisorOptions) {
     this.bell = new Bell(options.tools.paths.bell)
+    this.deeds = new Deeds(options.tools)
     this.watch = new Watch({
       settings: () => options.settings().watch,
       newId: options.tools.newId,
-      did: (child, what, reason) => this.record({ who: 'policy', what, child: child.id, reason }),
+      did: (child, what, reason) => this.deeds.record({ who: 'policy', what, child: child.id, reason }),
     })
     this.orchestration = new Orchestration({
       paths: options.tools.paths,
@@ -120,7 +110,7 @@ export class Supervisor {
       runOf: (id) => this.open(id),
       capacity: ({ id, title }) => this.takeSlots([{ id, title }]),
       acknowledge: (caller, ids) => this.acknowledge(caller, ids),
-      woken: (id) => this.record({ who: 'coxswain', what: 'wake', child: id }),
+      woken: (id) => this.deeds.record({ who: 'coxswain', what: 'wake', child: id }),
     })
   }
 
@@ -149,7 +139,7 @@ export class Supervisor {
       note: string,
     ): Promise<EndAnswer | Refusal> => {
       const refused = await this.with(caller, id, wish)
-      if (refused === null) this.record({ who: whoOf(caller), what: action, child: id })
+      if (refused === null) this.deeds.record({ who: whoOf(caller), what: action, child: id })
       return refused === null ? { action, subagent_id: id, status: 'interrupt_requested', note } : { error: refused }
     }
     const done = async (
@@ -160,13 +150,13 @@ export class Supervisor {
     ): Promise<DoneAnswer | Refusal> => {
       if (id === undefined) return { error: unknownChild }
       const refused = await this.with(caller, id, wish)
-      if (refused === null && action !== 'flag') this.record({ who: whoOf(caller), what: action, child: id })
+      if (refused === null && action !== 'flag') this.deeds.record({ who: whoOf(caller), what: action, child: id })
       if (refused !== null) return { error: refused }
       const words = typeof note === 'string' ? note : note(this.runs.get(id)?.child)
       return { action, subagent_id: id, status: 'done', note: words }
     }
     const audited = <T extends CommandAnswer>(what: string, child: string, answer: T, more: object = {}): T => {
-      if (!isRefusal(answer)) this.record({ who: whoOf(caller), what, child, ...more })
+      if (!isRefusal(answer)) this.deeds.record({ who: whoOf(caller), what, child, ...more })
       return answer
     }
     return {
@@ -348,7 +338,7 @@ export class Supervisor {
         const chosen = await this.options.chooseSetup(request)
         if ('message' in chosen) return { error: { code: 'invalid', message: chosen.message } }
         const { hash } = chosen
-        this.record({ who: whoOf(caller), what: `setup ${request.action}`, child: '', hash })
+        this.deeds.record({ who: whoOf(caller), what: `setup ${request.action}`, child: '', hash })
         return {
           action: 'setup',
           status: hash === null ? 'cleared' : 'set',
@@ -418,7 +408,7 @@ export class Supervisor {
     let held = full === null ? count : 0
     this.reserve(session, held)
     try {
-      const drafts = await this.draft(request, caller, settings, agents)
+      const drafts = await draft(request, caller, agents, { ...this.options, settings, known: (id) => this.known(id) })
       if (isRefusal(drafts)) return drafts
       const { tools } = this.options
       const delegationId = request.dispatch_id ?? tools.newId()
@@ -484,69 +474,6 @@ export class Supervisor {
 
   private reserved(): number {
     return [...this.reservedBy.values()].reduce((sum, count) => sum + count, 0)
-  }
-
-  /** Everything about a dispatch that can be refused, before anything exists. */
-  private async draft(
-    request: SpawnRequest,
-    caller: Caller,
-    settings: SupervisorSettings,
-    agents: AgentsSettings,
-  ): Promise<Draft[] | Refusal> {
-    const above = caller.kind === 'parent' && caller.child !== undefined ? this.known(caller.child) : null
-    if (above === undefined) return { error: unknownChild }
-    const mayNot = above === null ? null : decideOwnDispatch(above, (id) => this.known(id), settings.spawn)
-    if (mayNot !== null) return { error: mayNot }
-    const depth = above === null ? 1 : depthOf(above, (id) => this.known(id)) + 1
-    const refusedBatch = decideBatchGoals(request.tasks.map((task) => task.goal))
-    if (refusedBatch !== null) return { error: refusedBatch }
-    const drafts: Draft[] = []
-    for (const [i, task] of request.tasks.entries()) {
-      const at = request.tasks.length === 1 ? '' : ` of task ${i + 1}`
-      const refused =
-        decideText(`goal${at}`, task.goal, GOAL_MAX) ??
-        (task.context === undefined || task.context.trim() === ''
-          ? null
-          : decideText(`context${at}`, task.context, CONTEXT_MAX))
-      if (refused !== null) return { error: refused }
-      const reading = contractFromValue(task.contract)
-      if (!reading.ok)
-        return {
-          error: { code: 'invalid', message: `The contract${at} cannot be used: ${reading.problems.join('; ')}.` },
-        }
-      const asked = above === null ? task : { ...handedOn(above.task.recipe), ...task }
-      const recipe = await this.options.recipe(asked, task.agent ?? settings.defaultAgent, agents)
-      if ('message' in recipe) return { error: { code: 'unknown_agent', message: recipe.message } }
-      const tooMuch =
-        above !== null
-          ? decideHandedOn(above, recipe.autonomy, recipe.allowedTools)
-          : caller.kind === 'parent'
-            ? decideFreedom(recipe.autonomy, settings.autonomy)
-            : null
-      if (tooMuch !== null) return { error: tooMuch }
-      const frozen = freezeContract(reading.contract, this.options.hash)
-      const { role, note } = roleAt(task.role ?? 'leaf', depth, settings.spawn)
-      // What an orchestrator hands out builds on what it has done itself.
-      const base = task.base ?? above?.worktree?.branch
-      drafts.push({
-        contract: frozen,
-        note,
-        task: {
-          goal: task.goal.trim(),
-          ...(task.context === undefined ? {} : { context: task.context }),
-          title: titleOf(task),
-          ...(base === undefined ? {} : { base }),
-          role,
-          ...(task.metadata === undefined ? {} : { metadata: task.metadata }),
-          contract: contractRef(reading.contract, frozen),
-          recipe,
-          limits: limitsOf(task, settings.limits),
-        },
-      })
-    }
-    const problem = await this.options.repositoryProblem([...new Set(drafts.flatMap(({ task }) => task.base ?? []))])
-    if (problem !== undefined) return { error: { code: 'repository', message: problem } }
-    return drafts
   }
 
   private async accept(
@@ -619,7 +546,7 @@ export class Supervisor {
     } finally {
       await log.close()
     }
-    this.record({ who: 'coxswain', what: 'expired', child: id, days })
+    this.deeds.record({ who: 'coxswain', what: 'expired', child: id, days })
     this.bell.ring(id)
   }
 
@@ -663,9 +590,10 @@ export class Supervisor {
       changed: (id) => this.bell.ring(id),
       goesOn: (child) => this.orchestration.goesOn(child),
       delegating: (id) => this.wake(id),
-      judged: (id, verdict) => this.recordVerdict(id, verdict),
+      judged: (id, verdict) => this.deeds.verdict(id, verdict),
       settled: (id, result) => {
-        this.recordCompletion(id, result)
+        const child = this.runs.get(id)?.child
+        if (child !== undefined) this.deeds.completion(child, result)
         this.options.onSettled?.(id)
         const above = this.known(id)?.parentChild ?? null
         if (above !== null) this.wake(above)
@@ -767,50 +695,6 @@ export class Supervisor {
       },
       total,
     ])
-  }
-
-  private recordVerdict(id: string, { status, disposition, round, attempt, checks, notes }: Verdict): void {
-    const open = checks.filter((check) => check.result !== 'PASS').map((check) => plainLine(describeResult(check), 300))
-    const what = disposition === 'retry' ? 'asked again' : 'judged'
-    this.record({ who: 'policy', what, child: id, round, attempt, status, disposition, not_passed: open, notes })
-  }
-
-  private recordCompletion(id: string, result: ChildResult | null): void {
-    const child = this.runs.get(id)?.child
-    const attempt = child === undefined ? undefined : currentAttempt(child)
-    // A round that settled before has its line.
-    if (child === undefined || (result === null && !child.paused)) return
-    const usage = totalUsage(child)
-    this.record({
-      timestamp: this.options.tools.now().toISOString(),
-      who: 'coxswain',
-      what: child.paused ? 'paused' : 'completed',
-      child: id,
-      parent_session: child.parentSession,
-      child_session: child.sessionId,
-      round: child.round,
-      attempt: attempt?.n ?? 0,
-      delegate_goal: plainLine(child.task.goal, 500),
-      contract_deliverables: child.task.contract.deliverables ?? [],
-      contract_hash: child.task.contract.hash ?? null,
-      phase: child.phase,
-      status: child.verdict?.status ?? 'unverified',
-      disposition: child.verdict?.disposition ?? null,
-      verification_notes: child.verdict?.notes ?? [],
-      raw_summary_length: attempt?.report?.summary?.length ?? 0,
-      duration_s: attempt?.exit ? attempt.exit.durationMs / 1000 : null,
-      tokens: usage.inputTokens + usage.outputTokens,
-      cost_usd: usage.costUsd,
-      result_hash: result?.result_hash ?? null,
-    })
-  }
-
-  /** A deed for the audit trail. A trail that cannot be written is told, and the deed stands. */
-  private record(deed: Deed): void {
-    const { tools } = this.options
-    tools.audit
-      .add(deed)
-      .catch((error: unknown) => tools.log('error', 'the audit trail could not be written', { error: String(error) }))
   }
 
   /** The machine's slots for these children, or who holds them. */
@@ -924,38 +808,3 @@ export class Supervisor {
 
 /** It counts against the caps: an orchestrator between its turns has no process, and a child in the queue not yet. */
 const takesPlace = (child: Child): boolean => isLive(child) && !child.waitingForSlot && !child.delegating
-
-interface Draft {
-  /** What is not as it was asked for. */
-  readonly note: string | null
-  readonly task: Task
-  readonly contract: FrozenContract
-}
-
-/** What a child's own child gets when nothing is said: no more than it has itself. */
-function handedOn({ autonomy, allowedTools }: Recipe): Pick<TaskRequest, 'autonomy' | 'allowed_tools'> {
-  return { autonomy, ...(allowedTools === undefined ? {} : { allowed_tools: [...allowedTools] }) }
-}
-
-function titleOf(task: TaskRequest): string {
-  const given = plainLine(task.title ?? '', 120)
-  if (given !== '') return given
-  const first = task.goal.trim().split('\n')[0] ?? ''
-  return plainLine(first, 60)
-}
-
-function limitsOf(task: TaskRequest, limits: Limits): Limits {
-  const own = task.limits
-  if (own === undefined) return limits
-  return {
-    ...limits,
-    ...(own.timeout_seconds === undefined
-      ? {}
-      : { wallMs: own.timeout_seconds === 0 ? null : own.timeout_seconds * 1000 }),
-    ...(own.max_turns === undefined ? {} : { maxTurns: own.max_turns }),
-    ...(own.max_tokens === undefined ? {} : { maxTokens: own.max_tokens }),
-    ...(own.max_cost_usd === undefined ? {} : { maxCostUsd: own.max_cost_usd }),
-  }
-}
-
-const whoOf = (caller: Caller): string => (caller.kind === 'person' ? 'person' : `parent ${caller.session}`)
