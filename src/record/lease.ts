@@ -81,7 +81,9 @@ export class Lease {
 
   /** False from the moment somebody else has taken the store. */
   isHeld(): boolean {
-    return !existsSync(join(this.folder, `epoch.${this.record.epoch + 1}`))
+    const isThere = (epoch: number): boolean => existsSync(join(this.folder, `epoch.${epoch}`))
+    // Former epochs are cleared away, ours before the one that followed it.
+    return isThere(this.record.epoch) && !isThere(this.record.epoch + 1)
   }
 
   /** Says that this owner's loop turns. Call it every couple of seconds. */

@@ -55,6 +55,17 @@ describe('ownership of a store', () => {
     expect(await claim(place, claimant(3), alive, 1)).toEqual(taker.record)
   })
 
+  it('stays lost to a frozen owner, however many came after it', async () => {
+    const place = folder()
+    const frozen = await lease(place, 1)
+    const held: boolean[] = []
+    for (let n = 2; n <= 9; n++) {
+      await lease(place, n, alive, n - 1)
+      held.push(frozen.isHeld())
+    }
+    expect(held).toEqual(Array.from({ length: 8 }, () => false))
+  })
+
   it('of a record that is torn, forged or unreadable is nobody-s', async () => {
     for (const content of [
       '',
