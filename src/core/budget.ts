@@ -1,11 +1,11 @@
-// What a child may still use: tokens and money add up over automatic retries and start anew when a person or parent sets it
-// going again, turns belong to one attempt. Every refusal and every interrupt names the limit it is about.
+// What a child may still use: tokens and money add up over automatic retries and turns between its own children, and start
+// anew when a person or parent sets it going again, turns belong to one attempt. Every refusal and every interrupt names the limit it is about.
 import { currentAttempt, type Child } from './child'
 import type { TaskUsage } from './events'
 
 /** Used since a person or parent last started or resumed the child. */
 export function spentSince(child: Child): TaskUsage {
-  const from = child.attempts.findLastIndex((attempt) => attempt.reason !== 'retry')
+  const from = child.attempts.findLastIndex((attempt) => attempt.reason === 'first' || attempt.reason === 'resume')
   let [inputTokens, outputTokens] = [0, 0]
   let costUsd: number | null = null
   for (const { usage } of child.attempts.slice(Math.max(0, from))) {

@@ -38,6 +38,19 @@ describe('tokens and money', () => {
     expect(spentSince(child({}, ...resumed))).toEqual({ inputTokens: 50, outputTokens: 0, costUsd: null })
   })
 
+  it('add up over the turns of an orchestrator, which nobody but Coxswain begins', () => {
+    const woken = [
+      used(1, 60, 0.2),
+      alphabet(1).reportOk,
+      alphabet(1).awaited,
+      alphabet(1).exit0,
+      { ...alphabet(2).wake, round: 1 },
+      alphabet(2).launched,
+      used(2, 50, 0.2),
+    ]
+    expect(spentSince(child({}, ...woken))).toEqual({ inputTokens: 110, outputTokens: 0, costUsd: 0.4 })
+  })
+
   it('interrupt beyond the limit, and stop what happens by itself at it', () => {
     const at = child({ maxTokens: 100 }, used(1, 60), ...again(2, 'retry'), used(2, 40))
     expect([overLimit(at), ceilingReached(at)]).toEqual([null, 'it used 100 tokens of max_tokens = 100'])
