@@ -1,7 +1,7 @@
 // Orchestrator children between their turns: one that has reported while its own children are at work goes on, in the same
-// round, with what they came to. It is woken by a completion, a pause of a child, or a steer, never in the middle of a turn,
-// and by no clock.
-import { isLive, type Child } from '../core/child'
+// round, with what they came to. It is woken by a completion, a pause of a child, or a steer, never in the middle of a turn;
+// the clock only brings back what found no place on this machine.
+import { isLive, lacksResult, type Child } from '../core/child'
 import { noticesOf, completionsOf } from '../core/completion'
 import type { Refused } from '../core/decide'
 import type { Caller } from '../core/ownership'
@@ -30,7 +30,7 @@ export class Orchestration {
   async goesOn(child: Child): Promise<boolean> {
     if (child.task.role !== 'orchestrator' || !child.task.recipe.abilities.resume) return false
     const own = dispatchedBy(callerOf(child.id), await this.options.recorded())
-    return own.some(isLive) || completionsOf(own).some((due) => !due.acknowledged) || noticesOf(own).length > 0
+    return own.some(isAtWork) || completionsOf(own).some((due) => !due.acknowledged) || noticesOf(own).length > 0
   }
 
   /** Looks whether there is something to say to this child, and begins its next turn with it. */
@@ -58,14 +58,14 @@ export class Orchestration {
     const fresh = [
       ...due
         .filter((one) => !told.includes(one.completion_id))
-        .map((one) => `${mark(one.completion_id)}\n${one.relay}`),
+        .map((one) => `${mark(one.completion_id)}\n${unmarked(one.relay)}`),
       ...notices
         .filter((one) => !told.includes(one.notice_id))
-        .map((one) => `${mark(one.notice_id)}\n${one.subagent_id} ${one.title}: ${one.outcome}`),
+        .map((one) => `${mark(one.notice_id)}\n${unmarked(`${one.subagent_id} ${one.title}: ${one.outcome}`)}`),
     ]
     if (told.length > 0) await this.options.acknowledge(caller, told)
     const steered = run.child.steers.some(({ state }) => state === 'queued' || state === 'missed')
-    const atWork = dispatchedBy(caller, children).some(isLive)
+    const atWork = dispatchedBy(caller, children).some(isAtWork)
     if (fresh.length === 0 && !steered && atWork) return
     const message =
       fresh.length > 0 ? fresh.join('\n\n') : steered ? null : 'None of your children is at work any more.'
@@ -79,6 +79,13 @@ export class Orchestration {
 }
 
 /** How the record tells what an orchestrator has been told, whatever became of the acknowledgement. */
-const mark = (id: string): string => `[from Coxswain: ${id}]`
+const mark = (id: string): string => `${markBegins}${id}]`
+const markBegins = '[from Coxswain: '
+
+/** A child's own words must not pass for a mark: what they named would count as told. */
+const unmarked = (text: string): string => text.replaceAll(markBegins, '(from Coxswain: ')
+
+/** Ended, but with its result still being written, it is about to be heard of all the same. */
+const isAtWork = (child: Child): boolean => isLive(child) || lacksResult(child)
 
 const callerOf = (id: string): Caller => ({ kind: 'parent', session: `child:${id}`, child: id })
