@@ -45,17 +45,22 @@ export class Slots {
   ): Promise<readonly HeldSlot[] | undefined> {
     const taken: string[] = []
     const held: HeldSlot[] = []
-    for (const number of this.likelyFreeFirst(cap, newest(await readdir(this.folder)))) {
-      const child = children[taken.length]
-      if (child === undefined) break
-      const other = await this.claim(number, { v: 1, childId: child.id, title: child.title, holder })
-      if (other === undefined) {
-        taken.push(child.id)
-        this.placed.set(child.id, number)
-        this.given.delete(number)
-      } else {
-        held.push({ id: other.childId, title: other.title })
+    try {
+      for (const number of this.likelyFreeFirst(cap, newest(await readdir(this.folder)))) {
+        const child = children[taken.length]
+        if (child === undefined) break
+        const other = await this.claim(number, { v: 1, childId: child.id, title: child.title, holder })
+        if (other === undefined) {
+          taken.push(child.id)
+          this.placed.set(child.id, number)
+          this.given.delete(number)
+        } else {
+          held.push({ id: other.childId, title: other.title })
+        }
       }
+    } catch (error) {
+      for (const id of taken) await this.release(id).catch(() => undefined)
+      throw error
     }
     if (taken.length === children.length) return undefined
     for (const id of taken) await this.release(id)
