@@ -340,7 +340,7 @@ async function reservePlace(git: Git, request: AddRequest): Promise<Place | Prob
       for (let turn = 1; turn <= 9; turn++) {
         const free = turn === 1 ? leaf : `${leaf}-${turn}`
         const path = join(real, free)
-        const isNew = (await makeNew(path)) || ((await clearHalfMade(git, repository, path)) && (await makeNew(path)))
+        const isNew = (await makeNew(path)) || ((await clearHalfMade(git, request, path)) && (await makeNew(path)))
         if (!isNew) continue
         if ((await entryOf(repository, path)) !== null) {
           await rmdir(path)
@@ -431,7 +431,7 @@ async function makeNew(path: string): Promise<boolean> {
  * Clears what an owner that died while adding left at this path. The path carries the child's id and no worktree of that
  * child is on record, so nobody has worked there. False: something else is there, or git is still at work on it.
  */
-async function clearHalfMade(git: Git, repository: Repository, path: string): Promise<boolean> {
+async function clearHalfMade(git: Git, { repository, childId }: AddRequest, path: string): Promise<boolean> {
   const inside = await readdir(path).catch(() => null)
   const entry = await entryOf(repository, path)
   if (inside === null || (entry === null && inside.length > 0)) return false
@@ -442,6 +442,8 @@ async function clearHalfMade(git: Git, repository: Repository, path: string): Pr
       if (waited >= stillAddingMs) return false
       await sleep(100)
     }
+    const marked = await readMarker(entry)
+    if (marked !== null && marked !== childId) return false
     const head = (await readSmallFile(join(entry, 'HEAD')))?.toString('utf8').trimEnd()
     if (!branches.some((branch) => head === `ref: refs/heads/${branch}`)) return false
   }

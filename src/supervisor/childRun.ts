@@ -206,11 +206,9 @@ export class ChildRun {
       const refused = decideResume(this.child, message) ?? (await capacity())
       if (refused !== null) return refused
       const round = this.child.paused ? this.child.round : this.child.round + 1
-      if (this.child.attempts.length === 0) return await this.setUpAgain(round, message?.trim() ?? null)
-      const plan = await this.plan('resume', round, message?.trim() ?? null).catch(async (error: unknown) => {
-        await this.slot((slots) => slots.release(this.child.id))
-        throw error
-      })
+      const words = message?.trim() ?? null
+      if (this.child.attempts.length === 0) return await this.orGiveBack(this.setUpAgain(round, words))
+      const plan = await this.orGiveBack(this.plan('resume', round, words))
       this.jobs.detached(() => this.launch(plan))
       return { attempt: plan.attempt, carried: plan.carried }
     })
@@ -222,7 +220,7 @@ export class ChildRun {
       if (!this.child.delegating) return { code: 'busy', message: `"${this.child.title}" does not wait any more.` }
       const refused = await capacity()
       if (refused !== null) return refused
-      const plan = await this.plan('wake', this.child.round, message)
+      const plan = await this.orGiveBack(this.plan('wake', this.child.round, message))
       this.jobs.detached(() => this.launch(plan))
       return null
     })
@@ -315,10 +313,19 @@ export class ChildRun {
   }
 
   /** Accepted by mistake: nothing of it will start. */
-  callOff(reason: string): Promise<void> {
-    return this.jobs
-      .enqueue(() => this.record.append([{ type: 'stopRequested', reason, by: coxswain }], true))
-      .catch(() => undefined)
+  async callOff(reason: string): Promise<void> {
+    this.begun = true
+    const write = (): Promise<void> =>
+      this.jobs.enqueue(() => this.record.append([{ type: 'stopRequested', reason, by: coxswain }], true))
+    const written = await write().then(
+      () => true,
+      () => false,
+    )
+    this.jobs.detached(async () => {
+      // What is not on record as called off would be begun by the next owner.
+      if (!written) await this.jobs.surely(write)
+      await this.jobs.surely(() => this.settle())
+    })
   }
 
   /** Removes the worktree, unless something would be lost or it runs. Nothing else of this child happens meanwhile. */
@@ -626,6 +633,15 @@ export class ChildRun {
   }
 
   private async followAgain(attempt: Attempt, { link }: FoundAttempt & { kind: 'live' }): Promise<void> {
+    try {
+      await this.takeUp(attempt, link)
+    } catch (error) {
+      if (this.talk?.link !== link) link.detach()
+      throw error
+    }
+  }
+
+  private async takeUp(attempt: Attempt, link: KeeperLink): Promise<void> {
     const paths = this.paths.attempt(attempt.n)
     const prompt = await readPrompt(paths.prompt)
     const conversation = await rejoin(this.child, attempt, prompt, this.tools)
@@ -914,11 +930,12 @@ export class ChildRun {
 
   private async verify(): Promise<void> {
     const { child } = this
+    if (isLive(child) && !child.verifying) return
     const outcome = await this.tools.verify(child)
     await this.jobs.enqueue(async () => {
       const { verdict, retryMessage } = outcome
       // A new attempt has begun meanwhile: this verdict is about work that is being changed.
-      if (isLive(this.child) && !this.child.verifying) return
+      if (verdict.attempt !== currentAttempt(this.child)?.n || (isLive(this.child) && !this.child.verifying)) return
       const again = !this.child.verifying
       await this.record.append([{ type: 'verified', verdict }], true, [
         { kind: 'verdict', words: describeVerdict(verdict) },
@@ -958,13 +975,12 @@ export class ChildRun {
       const result = resultOf(child, this.paths, state === undefined || 'kind' in state ? null : state, treeHash)
       await placeFolder(this.paths.results)
       await createWhole(this.paths.result(child.round), `${JSON.stringify(result)}\n`)
-      written = result
-      await this.jobs.enqueue(() =>
-        this.record.append(
-          [{ type: 'completionSent', completionId: `${child.id}.${child.round}`, round: child.round }],
-          true,
-        ),
-      )
+      written = await this.jobs.enqueue(async () => {
+        const { id, round } = child
+        if (this.child.completions.some((completion) => completion.round === round)) return null
+        await this.record.append([{ type: 'completionSent', completionId: `${id}.${round}`, round }], true)
+        return result
+      })
     }
     this.events.settled(child.id, written)
   }
@@ -977,6 +993,16 @@ export class ChildRun {
       await change(this.tools.slots)
     } catch (error) {
       this.tools.log('warning', 'slot not changed', { childId: this.child.id, error: String(error) })
+    }
+  }
+
+  /** Gives the place on this machine back when what it was taken for cannot begin. */
+  private async orGiveBack<T>(begins: Promise<T>): Promise<T> {
+    try {
+      return await begins
+    } catch (error) {
+      await this.slot((slots) => slots.release(this.child.id))
+      throw error
     }
   }
 

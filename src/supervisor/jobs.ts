@@ -65,7 +65,9 @@ export class Jobs {
     })
   }
 
+  /** Nothing, once the queue is closed. */
   afterMs(ms: number, job: () => Promise<unknown>): void {
+    if (this.closed) return
     const timer = setTimeout(() => {
       this.timers.delete(timer)
       this.detached(job)

@@ -111,7 +111,7 @@ export interface Coxswain {
    * process is the owner now.
    */
   tryOwn(takeFrom?: number): Promise<boolean>
-  /** Becomes the owner if there are live children and nobody owns them. */
+  /** Becomes the owner if there are children that live, or whose result is not written, and nobody owns them. */
   takeUpLive(): Promise<void>
   /** Resolves once it is known what became of every child that was live when this process became the owner. */
   recovered(): Promise<void>
@@ -482,7 +482,8 @@ class OpenStore implements Coxswain {
   }
 
   async takeUpLive(): Promise<void> {
-    if (this.lease !== undefined || !this.view.list().some(({ child }) => isLive(child))) return
+    const isUnsettled = ({ child }: { readonly child: Child }): boolean => isLive(child) || lacksResult(child)
+    if (this.lease !== undefined || !this.view.list().some(isUnsettled)) return
     const owner = await readOwner(this.paths.owner)
     if (owner === undefined || !isRunning(owner.process)) await this.own()
   }

@@ -251,7 +251,10 @@ async function runIn(
       },
     })
   } catch (error) {
-    if (!signal.aborted) throw error
+    if (!signal.aborted) {
+      await log.close()
+      throw error
+    }
     outcome = null
   } finally {
     for (const source of ['stdout', 'stderr'] as const) tell(source, splitters[source].rest())

@@ -123,6 +123,8 @@ export class Supervisor {
       this.options.tools.log('error', 'a child could not be recovered', { childId, error: String(error) })
     const recoveries: Promise<void>[] = []
     for (const id of childIds) {
+      // Opening a log cuts its torn end, which may by now be a line that the next owner is writing.
+      if (this.disposed || !this.options.tools.isOwner()) break
       const run = await this.open(id).catch(failed(id))
       if (run && (isLive(run.child) || lacksResult(run.child))) recoveries.push(run.recover().catch(failed(id)))
     }
@@ -469,7 +471,9 @@ export class Supervisor {
   }
 
   private reserve(session: string, count: number): void {
-    this.reservedBy.set(session, (this.reservedBy.get(session) ?? 0) + count)
+    const reserved = (this.reservedBy.get(session) ?? 0) + count
+    if (reserved === 0) this.reservedBy.delete(session)
+    else this.reservedBy.set(session, reserved)
   }
 
   private reserved(): number {
@@ -551,7 +555,7 @@ export class Supervisor {
   }
 
   private async open(childId: string): Promise<ChildRun | undefined> {
-    await this.clearing.get(childId)
+    while (this.clearing.has(childId)) await this.clearing.get(childId)
     const known = this.runs.get(childId)
     if (known !== undefined) return known
     const opening = this.opening.get(childId) ?? this.openLog(childId).finally(() => this.opening.delete(childId))
@@ -721,8 +725,11 @@ export class Supervisor {
       waiting.sort((a, b) => (a.child.acceptedAt < b.child.acceptedAt ? -1 : 1))
       for (const run of waiting) {
         const { id, title } = run.child
+        if (!run.waits) continue
         if ((await this.takeSlots([{ id, title }])) !== null) return
-        run.start()
+        // Stopped meanwhile, it has given back the place it did not have yet.
+        if (run.waits) run.start()
+        else await this.options.tools.slots.release(id)
       }
       for (const run of this.runs.values()) if (run.child.delegating) this.wake(run.child.id)
     } finally {
