@@ -24,6 +24,8 @@ export interface Told {
   readonly due: readonly Due[]
   /** To be called when it has left: what it carries counts as taken with the parent's next call. */
   written(): void
+  /** To be called instead when it will not leave: what it carries goes with the next answer. */
+  lost(): void
 }
 
 export class DelegateTask {
@@ -65,6 +67,9 @@ export class DelegateTask {
       due,
       written: () => {
         for (const id of ids) this.taken.add(id)
+      },
+      lost: () => {
+        for (const id of ids) this.carried.delete(id)
       },
     }
   }

@@ -203,7 +203,10 @@ class Session implements CoxswainSession {
   }
 
   private async open(): Promise<Opened | Refusal> {
-    this.opened ??= this.tryOpen()
+    this.opened ??= this.tryOpen().catch((error: unknown) => {
+      this.opened = undefined
+      throw error
+    })
     const opened = await this.opened
     // What was impossible may be possible at the next call.
     if (isRefusal(opened)) this.opened = undefined

@@ -17,7 +17,7 @@ const instructions = `${toolName} hands work to supervised child agents, each in
 
 export interface McpOptions {
   readonly transport: Transport
-  /** Opens the store for the client of that name; asked again after a refusal. */
+  /** Opens the store for the client of that name; asked again after a refusal or a failure. */
   readonly open: (client: string) => Promise<ParentStore | Refusal>
   readonly join: boolean
   readonly version: string
@@ -39,7 +39,10 @@ export async function serveMcp(
   let announcing: { dispose(): void } | undefined
   let opened: Promise<ParentStore | Refusal> | undefined
   const store = async (): Promise<ParentStore | Refusal> => {
-    opened ??= open(server.getClientVersion()?.name ?? '')
+    opened ??= open(server.getClientVersion()?.name ?? '').catch((error: unknown) => {
+      opened = undefined
+      throw error
+    })
     const found = await opened
     if (isRefusal(found)) opened = undefined
     else announcing ??= announce(found, (text) => void server.sendLoggingMessage(notice(text)).catch(() => undefined))
@@ -73,7 +76,9 @@ export async function serveMcp(
     underWay.add(call)
     try {
       const told = await call
-      answered.set(extra.requestId, () => told.written())
+      // The answer to a call that was cancelled is not sent.
+      if (extra.signal.aborted) told.lost()
+      else answered.set(extra.requestId, () => told.written())
       const content = asTexts(told).map((text) => ({ type: 'text' as const, text }))
       return { content, ...(told.refused ? { isError: true } : {}) }
     } catch (error) {

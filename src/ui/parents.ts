@@ -123,7 +123,8 @@ class ChatTool implements vscode.LanguageModelTool<object> {
     const { asTexts } = await import('../parent/delegateTask')
     const told = await (await this.delegateTask()).call(input)
     // What the editor no longer hands on was not taken in.
-    if (!token.isCancellationRequested) told.written()
+    if (token.isCancellationRequested) told.lost()
+    else told.written()
     return new vscode.LanguageModelToolResult(asTexts(told).map((text) => new vscode.LanguageModelTextPart(text)))
   }
 
