@@ -44,7 +44,7 @@ export function standingOf(child: Child, statOf: StatOf = noStats): Standing {
 }
 
 /** A child that has gone wrong never hides behind "Show more". */
-export function neverFolds(child: Child): boolean {
+function neverFolds(child: Child): boolean {
   return child.phase === 'FAILURE' || child.pinned || missedSteers(child).length > 0 || isLive(child)
 }
 
@@ -57,7 +57,7 @@ export interface ChildNode {
 export interface GroupNode {
   readonly kind: 'group'
   readonly standing: Standing
-  /** Children of this group, all levels. */
+  /** Children of this group, all levels; of those who need a person, only these, as the badge counts them. */
   readonly count: number
   readonly roots: readonly ChildNode[]
   /** Roots folded away behind "Show N more". */
@@ -139,6 +139,8 @@ export function buildTree(
   return standings.flatMap((standing) => {
     const here = roots.filter((root) => groups.get(root.id) === standing).sort(order[standing])
     if (here.length === 0) return []
+    const counted = ({ child }: ChildView): boolean =>
+      standing !== 'needsYou' || standingOf(child, statOf) === 'needsYou'
     const folds = standing === 'finished' && !unfolded.has(standing)
     let room = foldAfter
     const visible = folds ? here.filter((root) => neverFolds(root.view.child) || room-- > 0) : here
@@ -146,7 +148,7 @@ export function buildTree(
       {
         kind: 'group' as const,
         standing,
-        count: here.reduce((sum, root) => sum + size(root), 0),
+        count: here.reduce((sum, root) => sum + size(root, counted), 0),
         roots: visible,
         hidden: here.length - visible.length,
       },
@@ -154,8 +156,8 @@ export function buildTree(
   })
 }
 
-function size(node: ChildNode): number {
-  return node.children.reduce((sum, child) => sum + size(child), 1)
+function size(node: ChildNode, counted: (view: ChildView) => boolean): number {
+  return node.children.reduce((sum, child) => sum + size(child, counted), counted(node.view) ? 1 : 0)
 }
 
 function urgent(node: ChildNode, statOf: StatOf): Standing {

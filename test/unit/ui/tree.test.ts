@@ -210,7 +210,7 @@ test('a tree of children stands whole in the group of its most urgent member', (
       .split('\n')
       .map((line) => line.replace(/ \|.*/, '')),
   ).toEqual([
-    'needsYou 3',
+    'needsYou 1',
     '  (sync~spin) Boss',
     '    (pass) Kid',
     '      (question) Grandkid',
@@ -328,15 +328,15 @@ test.each<[string, Partial<Child>, string]>([
   [
     'is paused',
     { phase: 'INTERRUPTED', paused: true, attempts: [attempt({ ended: 'INTERRUPTED' })] },
-    'child canResume canStop canApply canDiscard hasWorktree ended loose kept',
+    'child canResume canStop canApply canDiscard hasWorktree loose kept',
   ],
   ['is being stopped', { phase: 'CANCEL_REQUESTED' }, 'child hasWorktree loose kept'],
   [
     'is done',
     ended('SUCCESS', { verdict: verdict(), pinned: true, archived: true }),
-    'child canResume canApply canDiscard hasWorktree hasVerdict ended pinned archived',
+    'child canResume canApply canDiscard hasWorktree hasVerdict pinned archived',
   ],
-  ['is done and was discarded', ended('SUCCESS', { discarded: true }), 'child ended loose kept'],
+  ['is done and was discarded', ended('SUCCESS', { discarded: true }), 'child loose kept'],
   [
     'runs an agent that cannot resume',
     { task: { ...child().task, recipe: recipe({ abilities: { ...recipe().abilities, resume: false } }) } },
