@@ -5,6 +5,7 @@ import * as path from 'node:path'
 import * as vscode from 'vscode'
 import type { Child } from '../core/child'
 import type { CheckResult, Verdict } from '../core/events'
+import { plainText } from '../core/plainText'
 import type { Acts } from './acts'
 import { t } from './present/l10n'
 import { resultName } from './present/panel'
@@ -119,7 +120,7 @@ export class CheckTests implements vscode.Disposable {
     item.children.forEach(({ id }) => {
       if (id.startsWith('check ') && !known.has(id)) item.children.delete(id)
     })
-    for (const note of verdict.notes) run.appendOutput(`${note.replace(/\r?\n/g, '\r\n')}\r\n`)
+    for (const note of verdict.notes) run.appendOutput(`${plainText(note).replaceAll('\n', '\r\n')}\r\n`)
   }
 
   private async run(request: vscode.TestRunRequest, cancelled: vscode.CancellationToken): Promise<void> {
@@ -197,9 +198,11 @@ function placeOf(child: Child, { location }: CheckResult): vscode.Location | nul
 }
 
 function wordsOf(result: CheckResult): string {
-  return [
+  const words = [
     result.reason,
     ...(result.claim === undefined ? [] : [t('Its report says: {claim}', { claim: result.claim })]),
     ...(result.evidence === undefined ? [] : ['', result.evidence]),
   ].join('\n')
+  // The testing view draws both in a terminal, which would obey what a file or a program put there.
+  return plainText(words)
 }

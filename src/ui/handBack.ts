@@ -45,9 +45,11 @@ async function confirmApply(child: Child, preview: ApplyPreview, unmet: readonly
     preview.uncommitted.length === 0
       ? null
       : t('It left work uncommitted, which is committed on its own branch first: {files}.', {
-          files: preview.uncommitted.slice(0, 8).join(', '),
+          files: forNotice(preview.uncommitted.slice(0, 8).join(', ')),
         }),
-    unmet.length === 0 ? null : [t('It did not pass everything:'), ...unmet.map((name) => `• ${name}`)].join('\n'),
+    unmet.length === 0
+      ? null
+      : [t('It did not pass everything:'), ...unmet.map((name) => `• ${forNotice(name)}`)].join('\n'),
   ]
   const button = unmet.length === 0 ? t('Apply') : t('Apply all the same')
   const question = t('Apply “{title}” to {branch}?', {

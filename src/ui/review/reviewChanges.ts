@@ -47,28 +47,36 @@ export async function editReviewedFile({ view }: Coxswain, uri: unknown): Promis
     [uri, here].map((each) => (each instanceof vscode.Uri ? readReviewUri(each) : null)).find(Boolean) ?? null
   const worktree = address === null ? null : (view.get(address.childId)?.child.worktree ?? null)
   if (address === null || worktree === null) return
-  const file = path.resolve(worktree.path, address.path)
-  // Our own addresses name files of the worktree; one that leads out of it is none of ours.
-  if (!file.startsWith(worktree.path + path.sep)) return
-  await vscode.window.showTextDocument(vscode.Uri.file(file))
+  const file = await fileInside(worktree.path, address.path)
+  if (file !== null) await vscode.window.showTextDocument(vscode.Uri.file(file))
 }
 
 /** The file a check points at, at its line, beside the panel. One that leads out of the worktree is named and not opened. */
 export async function openCheckedFile(child: Child, { path: name, line }: Location): Promise<void> {
   const { worktree } = child
   if (worktree === null) return
-  const file = path.resolve(worktree.path, name)
-  const [root, real] = await Promise.all([worktree.path, file].map((each) => realpath(each).catch(() => null)))
-  const say = (words: string): void => void vscode.window.showInformationMessage(forNotice(words))
-  if (root === null || real === null || root === undefined || real === undefined)
-    return say(t('There is no file {name} in its worktree.', { name }))
-  if (!real.startsWith(root + path.sep)) return say(t('{name} leads out of its worktree and is not opened.', { name }))
+  const file = await fileInside(worktree.path, name)
+  if (file === null) return
   const at = new vscode.Position(Math.max(0, (line ?? 1) - 1), 0)
   await vscode.window.showTextDocument(vscode.Uri.file(file), {
     preview: true,
     viewColumn: vscode.ViewColumn.Beside,
     selection: new vscode.Range(at, at),
   })
+}
+
+/** The file by its name in the worktree; null after telling that it is not there, or that a link leads out of it. */
+async function fileInside(worktree: string, name: string): Promise<string | null> {
+  const file = path.resolve(worktree, name)
+  const found = (each: string): Promise<string | null> => realpath(each).catch(() => null)
+  const [root, real] = await Promise.all([found(worktree), found(file)])
+  if (root !== null && real?.startsWith(root + path.sep) === true) return file
+  const words =
+    root === null || real === null
+      ? t('There is no file {name} in its worktree.', { name })
+      : t('{name} leads out of its worktree and is not opened.', { name })
+  void vscode.window.showInformationMessage(forNotice(words))
+  return null
 }
 
 type Location = NonNullable<CheckResult['location']>
