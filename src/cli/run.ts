@@ -32,7 +32,7 @@ export async function run(invocation: Invocation): Promise<number> {
 }
 
 /** A task file, JSON or YAML. */
-export function readTasks(path: string): SpawnRequest {
+function readTasks(path: string): SpawnRequest {
   let text: string
   try {
     text = readFileSync(path === '-' ? 0 : path, 'utf8')

@@ -60,7 +60,7 @@ export function activateUi(
         void vscode.commands.executeCommand('setContext', `coxswain.done.${name}`, true)
       }
   }
-  const marks = new FileMarks(supervision)
+  const marks = new FileMarks(supervision, (error) => log.error('marks of changed files', String(error)))
   const checkTests = new CheckTests(supervision, acts, (error) => log.error('checks as tests', String(error)))
   context.subscriptions.push(
     log,

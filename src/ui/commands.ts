@@ -2,7 +2,7 @@
 // without an argument asks by name rather than guess: a keybinding may fire while another row is focused.
 import * as vscode from 'vscode'
 import { z } from 'zod'
-import { isLive, openRequests, type Child } from '../core/child'
+import { isLive, missedSteers, openRequests, type Child } from '../core/child'
 import { plainLine, plainText } from '../core/plainText'
 import type { AgentInfo } from '../supervisor/agentsFound'
 import { STEER_MAX } from '../supervisor/commands'
@@ -72,18 +72,19 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
     )
   }
 
-  /** The children meant by a command's arguments; asks when there are none. */
+  /** The children meant by a command's arguments; asks when there are none, about archived ones only where these are meant. */
   async function meant(
     args: readonly unknown[],
     wanted: Wanted,
     question: string,
     needed = t('No child is in a state for that.'),
+    archived = false,
   ): Promise<readonly ChildView[]> {
     const view = await opened()
     if (view === null) return []
     const named = namedBy(args)
     if (named.length > 0) return named.flatMap((id) => view.get(id) ?? [])
-    const candidates = view.list().filter((each) => !each.child.archived && wanted(each.child))
+    const candidates = view.list().filter(({ child }) => child.archived === archived && wanted(child))
     if (candidates.length === 0) {
       void vscode.window.showInformationMessage(view.list().length === 0 ? t('There are no children yet.') : needed)
       return []
@@ -273,7 +274,7 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
     if (child !== undefined) say(child, await discardChild(acts, child.child))
   })
   command('dismissMissed', async (...args) => {
-    const missed: Wanted = (child) => child.steers.some((each) => each.state === 'missed')
+    const missed: Wanted = (child) => missedSteers(child).length > 0
     const needed = t('No child has a steer that was missed.')
     for (const child of await meant(args, missed, t('Dismiss missed steers'), needed))
       tell(child, await acts.dismissMissed(child.child.id))
@@ -367,14 +368,16 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
     flags: { pinned?: boolean; archived?: boolean },
     wanted: Wanted,
     question: string,
+    archived = false,
   ): void =>
     command(name, async (...args) => {
-      for (const child of await meant(args, wanted, question)) tell(child, await acts.flag(child.child.id, flags))
+      for (const child of await meant(args, wanted, question, undefined, archived))
+        tell(child, await acts.flag(child.child.id, flags))
     })
   flag('pin', { pinned: true }, (child) => !child.pinned, t('Pin a child'))
   flag('unpin', { pinned: false }, (child) => child.pinned, t('Unpin a child'))
   flag('archive', { archived: true }, () => true, t('Archive a child'))
-  flag('unarchive', { archived: false }, (child) => child.archived, t('Bring back a child'))
+  flag('unarchive', { archived: false }, () => true, t('Bring back a child'), true)
 
   command('filter', async () => {
     const filter = await askFilter(tree.filter, (await opened())?.list() ?? [])
@@ -475,7 +478,7 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
   async function resume(targets: readonly ChildView[]): Promise<void> {
     const [first] = targets
     if (first === undefined) return
-    const missed = first.child.steers.filter((each) => each.state === 'missed').length
+    const missed = missedSteers(first.child).length
     const text = await askText<{ readonly more: string }>({
       title:
         targets.length === 1
@@ -704,5 +707,5 @@ function selectionBrief(): Brief | null {
   const { document, selection } = editor
   const path = vscode.workspace.asRelativePath(document.uri, false)
   const where = `${path}:${selection.start.line + 1}-${selection.end.line + 1}`
-  return { goal: '', context: plainText(`From ${where}:\n${document.getText(selection)}`).slice(0, 32_000) }
+  return { goal: '', context: plainText(`From ${where}:\n${document.getText(selection)}`).slice(0, 24_000) }
 }

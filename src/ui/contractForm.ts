@@ -106,46 +106,53 @@ const lines = (words: readonly string[]): string[] =>
 
 interface Field {
   readonly key: string
-  readonly prompt: string
+  readonly prompt: () => string
   readonly example: string
   readonly read: (typed: string) => unknown
 }
 
-const path: Field = { key: 'path', prompt: 'File, relative to the folder it works in', example: 'out.md', read: String }
+const path: Field = {
+  key: 'path',
+  prompt: () => t('File, relative to the folder it works in'),
+  example: 'out.md',
+  read: String,
+}
 const pointer: Field = {
   key: 'pointer',
-  prompt: 'Place in the JSON, empty for the whole',
+  prompt: () => t('Place in the JSON, empty for the whole'),
   example: '/rows',
   read: String,
 }
-const n: Field = { key: 'n', prompt: 'How many', example: '5', read: Number }
+const n: Field = { key: 'n', prompt: () => t('How many'), example: '5', read: Number }
 const words = (typed: string): string[] => typed.split(',').map((each) => each.trim())
 
 /** What is asked for each kind of check, in order. */
 const fields: Readonly<Record<CheckKind, readonly Field[]>> = {
   file_exists: [path],
-  file_contains: [path, { key: 'text', prompt: 'Text it contains', example: 'Sources', read: String }],
+  file_contains: [path, { key: 'text', prompt: () => t('Text it contains'), example: 'Sources', read: String }],
   json_schema_ok: [
     path,
     pointer,
-    { key: 'required', prompt: 'Keys it has, separated by commas', example: 'name, price', read: words },
+    { key: 'required', prompt: () => t('Keys it has, separated by commas'), example: 'name, price', read: words },
   ],
   count_at_least: [path, pointer, n],
   count_at_most: [path, pointer, n],
   file_unchanged: [path],
-  only_changed: [{ key: 'globs', prompt: 'What may be changed, separated by commas', example: 'docs/**', read: words }],
-  sha256: [path, { key: 'hash', prompt: 'SHA-256 it has', example: '', read: String }],
+  only_changed: [
+    { key: 'globs', prompt: () => t('What may be changed, separated by commas'), example: 'docs/**', read: words },
+  ],
+  sha256: [path, { key: 'hash', prompt: () => t('SHA-256 it has'), example: '', read: String }],
   command: [
     {
       key: 'argv',
-      prompt: 'Command; it runs code the child wrote, without a shell',
+      prompt: () => t('Command; it runs code the child wrote, without a shell'),
       example: 'npm test',
       read: argvOf,
     },
   ],
   test_report: [{ ...path, example: 'reports/junit.xml' }],
   git_committed: [],
-  url_ok: [{ key: 'url', prompt: 'Address', example: 'http://localhost:3000/health', read: String }],
+  url_ok: [{ key: 'url', prompt: () => t('Address'), example: 'http://localhost:3000/health', read: String }],
 }
 
 /** Deliverables first, then as many checks as a person wants. */
@@ -204,7 +211,7 @@ async function askCheck(kind: CheckKind): Promise<unknown> {
   for (const field of fields[kind]) {
     const typed = await askText({
       title: kind,
-      prompt: field.prompt,
+      prompt: field.prompt(),
       placeholder: field.example,
       refuse: () => null,
     })

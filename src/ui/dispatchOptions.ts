@@ -21,7 +21,7 @@ export interface Options {
 
 type Field = 'files' | 'model' | 'effort' | 'autonomy' | 'base' | 'several' | 'done'
 
-export const severalAtMost = 4
+const severalAtMost = 4
 
 const autonomyWords: Readonly<Record<Autonomy, () => { label: string; detail: string }>> = {
   ask: () => ({ label: t('Ask for everything'), detail: t('Every edit and every command waits for you.') }),

@@ -37,17 +37,17 @@ const icons: Readonly<Record<TranscriptEntry['kind'], string>> = {
   noise: 'warning',
 }
 
-export function searchCommands({ command, opened, panels }: CommandRoom): void {
+export function searchCommands({ command, opened, panels, log }: CommandRoom): void {
   command('searchTranscripts', async () => {
     const view = await opened()
     if (view === null) return
-    const hit = await pickHit(view)
+    const hit = await pickHit(view, (error) => log.error('a search in the transcripts failed', String(error)))
     if (hit?.childId !== undefined && hit.n !== undefined)
       panels.show(hit.childId, { preserveFocus: false, entry: hit.n })
   })
 }
 
-function pickHit(view: StoreView): Promise<Hit | undefined> {
+function pickHit(view: StoreView, failed: (error: unknown) => void): Promise<Hit | undefined> {
   return new Promise((resolve) => {
     const pick = vscode.window.createQuickPick<Hit>()
     pick.title = t('Search transcripts')
@@ -60,7 +60,12 @@ function pickHit(view: StoreView): Promise<Hit | undefined> {
       search = new AbortController()
       if (timer !== null) clearTimeout(timer)
       const { signal } = search
-      timer = setTimeout(() => void show(pick, view, value, signal), settleMs)
+      timer = setTimeout(() => {
+        show(pick, view, value, signal).catch((error: unknown) => {
+          if (!signal.aborted) pick.busy = false
+          failed(error)
+        })
+      }, settleMs)
     })
     pick.onDidAccept(() => {
       chosen = pick.selectedItems[0]

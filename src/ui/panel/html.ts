@@ -12,7 +12,7 @@ export interface PageParts {
   readonly words: Readonly<Record<string, string>>
 }
 
-export function contentSecurityPolicy(nonce: string, cspSource: string): string {
+function contentSecurityPolicy(nonce: string, cspSource: string): string {
   return [
     `default-src 'none'`,
     `script-src 'nonce-${nonce}'`,

@@ -2,13 +2,14 @@
 // time and nothing while hidden. The webview forgets everything when hidden; the next `ready` starts from a snapshot.
 import { randomBytes } from 'node:crypto'
 import * as vscode from 'vscode'
-import { PAGE_BYTES, readFromWebview, type FromWebview, type PanelChild, type ToWebview } from '../../protocol/panel'
+import { PAGE_BYTES, readFromWebview, type FromWebview, type ToWebview } from '../../protocol/panel'
 import type { Acts, Outcome } from '../acts'
 import { holds, needleOf, nextHit } from '../present/find'
 import { actions } from '../present/actions'
 import { t } from '../present/l10n'
 import { pageOf, panelChild } from '../present/panel'
 import { unread } from '../present/row'
+import { forNotice } from '../present/safe'
 import { titleOf } from '../present/words'
 import type { Supervision } from '../supervision'
 import { applyChild } from '../handBack'
@@ -183,7 +184,10 @@ export class TranscriptPanel implements vscode.Disposable {
       return
     }
     this.nameTab()
-    if (vscode.window.state.focused && unread(child.child)) void this.acts.flag(childId, { seen: true })
+    if (vscode.window.state.focused && unread(child.child))
+      this.acts
+        .flag(childId, { seen: true })
+        .catch((error: unknown) => this.log.error('marking as seen', String(error)))
 
     this.age.follow(child.child)
     const shown = panelChild(child, this.age.changed(child.child))
@@ -327,9 +331,16 @@ export class TranscriptPanel implements vscode.Disposable {
     act: (childId: string) => Promise<Outcome>,
   ): Promise<void> {
     const outcome = this.knows(message.childId)
-      ? await act(message.childId)
+      ? await act(message.childId).catch((error: unknown) => this.unforeseen(error))
       : { ok: false, words: t('This panel shows another child now; nothing was done.') }
     if (this.scriptReady) await this.post({ type: 'outcome', wish: message.wish, ...outcome })
+  }
+
+  /** A bug is told as well: a wish that nobody answers would leave its button waiting. */
+  private unforeseen(error: unknown): Outcome {
+    this.log.error('transcript panel', error instanceof Error ? error : String(error))
+    const reason = error instanceof Error ? error.message : String(error)
+    return { ok: false, words: forNotice(t('Coxswain: {reason}', { reason })) }
   }
 
   private knows(childId: string): boolean {
@@ -361,5 +372,3 @@ export class TranscriptPanel implements vscode.Disposable {
     if (!this.disposed) await this.panel.webview.postMessage(message)
   }
 }
-
-export type { PanelChild }

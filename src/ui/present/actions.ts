@@ -179,7 +179,6 @@ function stop(child: Child): Able {
 /** Words for `contextValue`, which menus match one by one: `viewItem =~ /\bcanSteer\b/`. */
 export function facets(child: Child): readonly string[] {
   const can = actions(child)
-  const attempt = currentAttempt(child)
   return [
     'child',
     ...(can.steer.able ? ['canSteer'] : []),
@@ -199,7 +198,6 @@ export function facets(child: Child): readonly string[] {
     ...(child.worktree !== null && !child.discarded ? ['hasWorktree'] : []),
     ...(child.verdict !== null ? ['hasVerdict'] : []),
     ...(missedSteers(child).length > 0 ? ['hasMissed'] : []),
-    ...(attempt !== undefined && attempt.ended !== null ? ['ended'] : []),
     child.pinned ? 'pinned' : 'loose',
     child.archived ? 'archived' : 'kept',
   ]

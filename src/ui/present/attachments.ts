@@ -20,7 +20,7 @@ const images = /\.(?:png|jpe?g|gif|webp|svg|bmp|avif)$/i
 export function attachedText(attachments: readonly Attachment[], max: number): string {
   if (attachments.length === 0) return ''
   const whole = compose(attachments, true)
-  return whole.length <= max ? whole : compose(attachments, false).slice(0, max)
+  return whole.length <= max ? whole : compose(attachments, false).slice(0, Math.max(0, max))
 }
 
 function compose(attachments: readonly Attachment[], withText: boolean): string {

@@ -25,7 +25,10 @@ export class FileMarks implements vscode.FileDecorationProvider, vscode.Disposab
   private timer: NodeJS.Timeout | null = null
   private readonly following: vscode.Disposable
 
-  constructor(private readonly supervision: Supervision) {
+  constructor(
+    private readonly supervision: Supervision,
+    private readonly failed: (error: unknown) => void,
+  ) {
     this.following = vscode.Disposable.from(
       supervision.onDidChange(() => this.plan(1_000)),
       vscode.window.onDidChangeWindowState(({ focused }) => {
@@ -69,7 +72,7 @@ export class FileMarks implements vscode.FileDecorationProvider, vscode.Disposab
     if (this.timer !== null) return
     this.timer = setTimeout(() => {
       this.timer = null
-      void this.look()
+      this.look().catch(this.failed)
     }, afterMs)
   }
 

@@ -21,7 +21,7 @@ import { ChangeStats } from './changeStats'
 import { DropFiles } from './dropFiles'
 import { OverlapWatch } from './overlapWatch'
 
-export const CHILD_SCHEME = 'coxswain-child'
+const CHILD_SCHEME = 'coxswain-child'
 const refreshEveryMs = 200
 const foldedKey = 'coxswain.foldedGroups'
 
