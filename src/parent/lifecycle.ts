@@ -108,6 +108,7 @@ class Session implements CoxswainSession {
       subagent_id: found.child.id,
       reason: String(reason).slice(0, 2_000),
     })
+    await found.store.caughtUp()
     if (!isRefusal(answer)) return 'accepted'
     return answer.error.code === 'finished' ? 'already_terminal' : 'unsupported'
   }

@@ -506,6 +506,7 @@ describe('looking', () => {
       requests: [],
       steers: [],
       verdict: null,
+      overlaps: [],
       tokens: 0,
       live_transcript: 'ROOT/d/STORE/children/CHILD/task-0.log',
     }
@@ -589,6 +590,7 @@ describe('looking', () => {
       approvals: true,
       cost: true,
       notes: ['comes with Coxswain; needs no key and no network'],
+      install: null,
     })
     expect(byId.get('mine')).toEqual({
       id: 'mine',
@@ -601,6 +603,7 @@ describe('looking', () => {
       approvals: false,
       cost: false,
       notes: [],
+      install: null,
     })
     expect(byId.get('gone')).toMatchObject({ found: false, path: null })
     expect(byId.get('gone').notes.join(' ')).toMatch(/looked for no-such-program-here at \/.*Install "no-such-program/)
