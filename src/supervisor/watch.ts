@@ -51,12 +51,18 @@ export class Watch {
 
   constructor(private readonly options: WatchOptions) {}
 
-  /** One look at each; a look that is still under way is not doubled. */
+  /**
+   * One look at each; a look that is still under way is not doubled. A child whose log takes nothing holds up no other;
+   * rejects with the first of such failures.
+   */
   async look(children: Iterable<Watched>): Promise<void> {
     if (this.looking) return
     this.looking = true
     try {
-      for (const watched of children) if (isAtWork(watched.child)) await this.lookAt(watched)
+      const failures: unknown[] = []
+      for (const watched of children)
+        if (isAtWork(watched.child)) await this.lookAt(watched).catch((error: unknown) => failures.push(error))
+      if (failures.length > 0) throw failures[0]
     } finally {
       this.looking = false
     }
