@@ -24,19 +24,6 @@ export function depthOf(child: Child, lookUp: LookUp): number {
   return depth
 }
 
-/** A child and all below it, parents before children. */
-export function subtree(root: Child, children: readonly Child[]): readonly Child[] {
-  const found = [root]
-  const ids = new Set([root.id])
-  for (const above of found)
-    for (const child of children)
-      if (child.parentChild === above.id && !ids.has(child.id)) {
-        ids.add(child.id)
-        found.push(child)
-      }
-  return found
-}
-
 /** The role a child really gets at its depth, and why it is not the one that was asked for. */
 export function roleAt(
   wanted: Task['role'],

@@ -32,7 +32,8 @@ export class LineFile {
   }
 
   /**
-   * Hands over every whole line that has come since, with the offsets of its first byte and of what follows it, until `take` answers false. A file that is not there has none. A file that shrank, or in which another line now stands where
+   * Hands over every whole line that has come since, with the offsets of its first byte and of what follows it, until
+   * `take` answers false. A file that is not there has none. A file that shrank, or in which another line now stands where
    * the last one was read, starts anew, after `onRestart` was told.
    */
   async readNew(
@@ -78,6 +79,7 @@ export class LineFile {
       await file.close()
     }
   }
+
   get place(): Place {
     return { offset: this.#offset, known: this.#known }
   }

@@ -1,8 +1,8 @@
-// What is written of one child: facts to its log, entries to its transcript, and the last thing it did. Writes only for
+// What is written of one child: facts to its log, entries to its transcript. Writes only for
 // the owner of the store; whoever was fenced off learns it here, before anybody is told of a line that may not count.
 import { currentAttempt, isLive, lacksResult, type Child } from '../core/child'
 import type { Fact } from '../core/events'
-import { activityOf, type EntryBody } from '../core/transcript'
+import type { EntryBody } from '../core/transcript'
 import { placeFolder, writeWhole } from '../record/atomicWrite'
 import type { ChildLog } from '../record/childLog'
 import type { ChildPaths } from '../record/paths'
@@ -14,7 +14,7 @@ import type { Tools } from './tools'
 const recentMax = 200
 
 export interface ChildRecordEvents {
-  /** The fold, the activity or the transcript changed. */
+  /** The fold or the transcript changed. */
   changed(): void
   /** Another owner has taken the store. */
   fenced(): void
@@ -23,8 +23,6 @@ export interface ChildRecordEvents {
 }
 
 export class ChildRecord {
-  activity: string | null = null
-  activityAt: string | null = null
   /** The end of the transcript as written by this process, oldest first. */
   recent: readonly EntryBody[] = []
 
@@ -81,12 +79,6 @@ export class ChildRecord {
     await this.transcript.append(entries)
     this.recent = [...this.recent, ...entries.map(({ body }) => body)].slice(-recentMax)
     if (this.transcript.owes) this.events.owing()
-    for (const entry of entries) {
-      const activity = activityOf(entry.body)
-      if (activity === undefined) continue
-      this.activity = activity
-      this.activityAt = entry.at
-    }
     this.events.changed()
   }
 

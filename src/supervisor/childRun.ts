@@ -63,7 +63,7 @@ const defaultIdleGraceMs = 120_000
 const coxswain = { kind: 'coxswain' } as const satisfies Actor
 
 export interface ChildRunEvents {
-  /** The fold, the activity or the transcript changed. */
+  /** The fold or the transcript changed. */
   changed(childId: string): void
   /** A verdict is on record. */
   judged(childId: string, verdict: Verdict): void
@@ -116,10 +116,6 @@ export class ChildRun {
 
   get child(): Child {
     return this.record.child
-  }
-
-  get activity(): string | null {
-    return this.record.activity
   }
 
   // ── wishes ──────────────────────────────────────────────────────────────────────────────────────────────────────

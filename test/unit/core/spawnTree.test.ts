@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Child } from '../../../src/core/child'
-import { decideHandedOn, decideOwnDispatch, depthOf, roleAt, subtree } from '../../../src/core/spawnTree'
+import { decideHandedOn, decideOwnDispatch, depthOf, roleAt } from '../../../src/core/spawnTree'
 import { fold } from '../../../src/core/reduce'
 import { accepted, events } from './sample'
 
@@ -30,11 +30,6 @@ describe('the spawn tree', () => {
     expect(['top', 'left', 'deep', 'other', 'loop', 'lost'].map((id) => depthOf(get(id), lookUp))).toEqual([
       1, 2, 3, 1, 1, 2,
     ])
-  })
-
-  it('holds a child and all below it, parents first', () => {
-    expect(subtree(get('top'), family).map(({ id }) => id)).toEqual(['top', 'left', 'right', 'deep'])
-    expect(subtree(get('loop'), family).map(({ id }) => id)).toEqual(['loop'])
   })
 
   it('gives the role of an orchestrator only where one may dispatch, and says why not', () => {
