@@ -32,7 +32,7 @@ export function activateUi(
   const started = performance.now()
   useTranslator((message, args) => vscode.l10n.t(message, args ?? {}))
   const log = vscode.window.createOutputChannel('Coxswain', { log: true })
-  const supervision = new Supervision(opener(log), log)
+  const supervision = new Supervision(opener(log), log, context.workspaceState)
   const acts = new Acts(supervision)
   const panels = new TranscriptPanels(acts, supervision, log, context.extensionUri)
   const terminals = new Terminals(acts, supervision)
@@ -46,6 +46,9 @@ export function activateUi(
     if (state === shownState) return
     shownState = state
     void vscode.commands.executeCommand('setContext', 'coxswain.state', state)
+  }
+  const showFolders = (): void => {
+    void vscode.commands.executeCommand('setContext', 'coxswain.severalFolders', supervision.folders().length > 1)
   }
   // The walkthrough ticks off what has happened, not what was only asked for.
   const done = new Set<string>()
@@ -89,7 +92,10 @@ export function activateUi(
     vscode.window.registerFileDecorationProvider(marks),
     vscode.workspace.registerTextDocumentContentProvider(TEXT_SCHEME, new WholeTexts(supervision)),
     vscode.workspace.onDidGrantWorkspaceTrust(() => supervision.reconsider()),
-    vscode.workspace.onDidChangeWorkspaceFolders(() => supervision.reconsider()),
+    vscode.workspace.onDidChangeWorkspaceFolders(() => {
+      showFolders()
+      supervision.reconsider()
+    }),
     supervision.onDidChange(showState),
     supervision.onDidChange(showDone),
     vscode.workspace.registerFileSystemProvider(REVIEW_SCHEME, new ReviewFiles(supervision), {
@@ -109,6 +115,7 @@ export function activateUi(
     }),
   )
   showState()
+  showFolders()
   void vscode.commands.executeCommand('setContext', 'coxswain.ready', true)
   log.info('activated', { ms: Math.round(performance.now() - started) })
   supervision.openIfUsed().catch((error: unknown) => log.error('re-attaching failed', String(error)))

@@ -33,6 +33,7 @@ import { pullRequestCommands } from './review/pullRequest'
 import { editReviewedFile, reviewChanges } from './review/reviewChanges'
 import { searchCommands } from './searchTranscripts'
 import { setUpWorktrees } from './setUpWorktrees'
+import { repositoryCommands } from './chooseRepository'
 import { subtreeCommands } from './subtree'
 import type { Supervision } from './supervision'
 import type { Terminals } from './terminals'
@@ -551,6 +552,7 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
   searchCommands(room)
   comparisonCommands(room)
   subtreeCommands(room)
+  repositoryCommands(room)
   worktreeCommands(room)
   pullRequestCommands(room)
   careCommands(room)

@@ -67,6 +67,8 @@ export type SupervisionState = 'idle' | 'opening' | 'open' | ClosedWhy
 /** What a `git init`, a first commit or a fetch writes; a lock or an object is no news yet. */
 const repositoryFile = /\/\.git(?:|\/HEAD|\/packed-refs|\/logs\/HEAD|\/refs\/heads\/.+|\/reftable\/.+)(?<!\.lock)$/
 const lookAfterMs = 500
+/** Of several folders, the one a person chose in this window. */
+const chosenKey = 'coxswain.folder'
 
 /** What a person may be putting right outside of us at this moment. */
 function awaitsRepository(state: SupervisionState): boolean {
@@ -88,6 +90,7 @@ export class Supervision implements vscode.Disposable {
   constructor(
     private readonly opener: Opener,
     private readonly log: vscode.LogOutputChannel,
+    private readonly memory: vscode.Memento,
   ) {
     this.current = this.obstacle()?.why ?? 'idle'
   }
@@ -127,10 +130,32 @@ export class Supervision implements vscode.Disposable {
     if (await this.opener.hasChildren(folder)) await this.open()
   }
 
-  /** The folder whose repository is supervised, or null. */
+  /** The window's folders on this machine, in their order. */
+  folders(): readonly string[] {
+    const all = vscode.workspace.workspaceFolders ?? []
+    return all.filter((folder) => folder.uri.scheme === 'file').map((folder) => folder.uri.fsPath)
+  }
+
+  /** The folder whose repository is supervised: the one that was chosen, else the first; null when there is none. */
   folder(): string | null {
-    const first = vscode.workspace.workspaceFolders?.find((folder) => folder.uri.scheme === 'file')
-    return first?.uri.fsPath ?? null
+    const folders = this.folders()
+    const chosen = this.memory.get<string>(chosenKey)
+    return folders.find((folder) => folder === chosen) ?? folders[0] ?? null
+  }
+
+  /** Shows this folder's repository from now on. Children of the former one go on under their keepers, as when a window closes. */
+  async choose(folder: string): Promise<void> {
+    if (folder === this.folder() && this.coxswain !== null) return
+    await this.opening
+    await this.memory.update(chosenKey, folder)
+    this.following?.dispose()
+    this.following = null
+    this.coxswain?.dispose()
+    this.coxswain = null
+    this.watching?.dispose()
+    this.watching = null
+    this.become(this.obstacle()?.why ?? 'idle', this.obstacle()?.message ?? '')
+    await this.open()
   }
 
   /** Trust was granted or folders changed: what was impossible may be possible now. */

@@ -1,5 +1,6 @@
 // The side bar's native tree: a rendering of the view, brought up to date at most five times a second. Holds no state of a
 // child, only what a person did to the tree itself (filter, unfolded groups).
+import * as path from 'node:path'
 import * as vscode from 'vscode'
 import { isLive } from '../../core/child'
 import { comparable } from '../present/comparison'
@@ -249,8 +250,21 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
           ? this.groups.length === 0
             ? t('No child matches the filter. Clear it with the button above.')
             : t('Filtered. Clear with the button above.')
-          : ''
+          : views.length > 0
+            ? this.whichRepository()
+            : ''
     this.planTick()
+  }
+
+  /** In a window with several folders, whose children these are. */
+  private whichRepository(): string {
+    const folder = this.supervision.folder()
+    const others = this.supervision.folders().length - 1
+    if (folder === null || others < 1) return ''
+    return t('Shows {name}, one of {n} folders. Choose another with the button above.', {
+      name: path.basename(folder),
+      n: others + 1,
+    })
   }
 
   /** VS Code knows a row by its object: the same row keeps the same object and only gets a new content. */
