@@ -78,7 +78,8 @@ export function conditionOf(child: Child): string | null {
   const named = Object.values(child.conditions).map(({ words, until }) =>
     until === null ? words : `${words}, until ${until}`,
   )
-  return named[0] ?? null
+  if (named[0] !== undefined) return named[0]
+  return child.suggestion?.action === 'steer' ? `steer? ${child.suggestion.reason}` : null
 }
 
 /** Why a person is needed; null when nobody is. */
@@ -86,7 +87,7 @@ export function needsOf(child: Child): string | null {
   const open = openRequests(child)[0]
   if (open !== undefined) return open.ask.kind === 'question' ? 'an answer' : 'an approval'
   if (isLive(child) && child.conditions['stuck'] !== undefined) return `a look: ${child.conditions['stuck'].words}`
-  if (child.suggestion !== null) return `a decision: ${child.suggestion.action}? ${child.suggestion.reason}`
+  if (child.suggestion?.action === 'stop') return `a decision: stop? ${child.suggestion.reason}`
   if (child.verdict?.disposition === 'escalate') return 'a decision: verification escalated'
   if (!isLive(child) && child.steers.some((steer) => steer.state === 'missed')) return 'a look: a steer was missed'
   return null

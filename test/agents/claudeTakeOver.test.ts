@@ -28,17 +28,28 @@ function beAtHome(cwd: string): void {
   writeFileSync(file, JSON.stringify({ ...known, ...more }))
 }
 
+interface Typed {
+  keys(text: string): void
+  /** Resolves once the screen was told to show this. */
+  shows(words: string): Promise<unknown>
+}
+
 /** A terminal in which this line was typed; its pid leads its group. */
-function type(line: string): (text: string) => void {
+function type(line: string): Typed {
   const started = spawn('script', ['-qfec', `stty rows 40 cols 120; ${line}`, '/dev/null'], {
     cwd: claude.stage.root,
     // What a person's own program looks for elsewhere is no business of ours; it does not get there.
     env: { ...claude.stage.environment, HTTPS_PROXY: 'http://127.0.0.1:9', TERM: 'xterm-256color', SHELL: '/bin/bash' },
-    stdio: ['pipe', 'ignore', 'ignore'],
+    stdio: ['pipe', 'pipe', 'ignore'],
     detached: true,
   })
   terminal = started
-  return (text) => started.stdin.write(text)
+  let screen = ''
+  started.stdout.setEncoding('utf8').on('data', (text: string) => (screen += text))
+  return {
+    keys: (text) => void started.stdin.write(text),
+    shows: (words) => eventually(() => screen.includes(words), `the terminal shows ${words}`, 30_000),
+  }
 }
 
 const message = (answer: object): string => ('error' in answer ? (answer.error as { message: string }).message : '')
@@ -71,7 +82,7 @@ describe('taking over', () => {
     await stage.untilNothingRuns()
 
     beAtHome(cwd)
-    const keys = type(command)
+    const { keys, shows } = type(command)
     const notes = join(stage.root, 'home', '.claude', 'sessions')
     const open = await eventually(
       () => claude.agentPids().find((pid) => existsSync(join(notes, `${pid}.json`))),
@@ -82,8 +93,11 @@ describe('taking over', () => {
     expect(message(refused)).toBe(
       `The session of "REMEMBER-ME" is open in another process (${open}). End it there first; two in one session lose the work of one.`,
     )
-    // Its input line is there once it has drawn itself; until then keys are kept for it.
-    keys('TYPED-BY-HAND\r')
+    // Keys typed before its input line is there would be taken for a paste.
+    await shows('REMEMBER-ME')
+    keys('TYPED-BY-HAND')
+    await shows('TYPED-BY-HAND')
+    keys('\r')
     await claude.models.requested(key, 2)
     await claude.sessionHolds(id, 'From the terminal.')
     // A window that closes its terminal: the kernel tells whoever is in it.

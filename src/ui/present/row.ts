@@ -19,6 +19,7 @@ import { noOverlaps, noStats, standingOf, type Overlap, type OverlapsOf, type St
 import {
   costWords,
   endReason,
+  hintWords,
   needWords,
   branchWords,
   noSteerBrief,
@@ -81,6 +82,7 @@ export function row(view: ChildView, now: number, statOf: StatOf = noStats, over
     // What it needs comes before everything else there is room for.
     need,
     steering,
+    hintWords(child),
     live ? queue : null,
     need !== null || (doing === why && live) ? null : doing,
     since === null ? null : rowDuration(now - since),

@@ -123,6 +123,12 @@ export function dispositionWords(child: Child, verdict: Verdict): string | null 
   }
 }
 
+/** A steer that was thought of for a child at work: a hint, and nobody's duty. Null when there is none. */
+export function hintWords(child: Child): string | null {
+  if (child.suggestion?.action !== 'steer' || !isLive(child)) return null
+  return t('steer it? {reason}', { reason: plainLine(child.suggestion.reason, 120) })
+}
+
 /** What needs a person, most urgent first, or null. One line without the child's name. */
 export function needWords(child: Child): string | null {
   const live = child.phase === 'RUNNING' || child.phase === 'STARTING'
@@ -135,10 +141,8 @@ export function needWords(child: Child): string | null {
   if (child.phase === 'UNKNOWN') return t('its processes cannot be seen')
   const stuck = child.conditions['stuck']
   if (stuck !== undefined && live) return plainLine(stuck.words)
-  if (child.suggestion !== null && live)
-    return child.suggestion.action === 'stop'
-      ? t('stop it? {reason}', { reason: plainLine(child.suggestion.reason, 120) })
-      : t('steer it? {reason}', { reason: plainLine(child.suggestion.reason, 120) })
+  if (child.suggestion?.action === 'stop' && live)
+    return t('stop it? {reason}', { reason: plainLine(child.suggestion.reason, 120) })
   if (child.parked !== null) return plainLine(child.parked)
   const settled = child.phase === 'SUCCESS' || child.phase === 'FAILURE'
   const verdict = child.verdict

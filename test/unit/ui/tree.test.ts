@@ -220,6 +220,14 @@ test('a tree of children stands whole in the group of its most urgent member', (
   expect(needsYouCount(views)).toBe(1)
 })
 
+test('a steer that was thought of is a hint at its place; a stop needs a person', () => {
+  const drifts = view({ title: 'Drifts', suggestion: { action: 'steer', reason: 'drift: it is at "README.md"' } })
+  const loops = view({ title: 'Loops', suggestion: { action: 'stop', reason: 'loop: Bash' } })
+  expect([needsYouCount([drifts]), needsYouCount([loops])]).toEqual([0, 1])
+  expect(row(drifts, now(60)).description).toContain('steer it? drift: it is at "README.md"')
+  expect(row(loops, now(60)).description).toMatch(/^stop it\? loop: Bash/)
+})
+
 test('parent links that run in a circle or into nothing lose no child', () => {
   const views = [
     view({ id: 'a', title: 'A', parentChild: 'b' }),
