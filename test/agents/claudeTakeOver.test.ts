@@ -29,9 +29,9 @@ function beAtHome(cwd: string): void {
 }
 
 interface Typed {
-  keys(text: string): void
+  readonly keys: (text: string) => void
   /** Resolves once the screen was told to show this. */
-  shows(words: string): Promise<unknown>
+  readonly shows: (words: string) => Promise<unknown>
 }
 
 /** A terminal in which this line was typed; its pid leads its group. */
