@@ -141,13 +141,22 @@ export async function askOwner(
         resolve({ kind: connected && error.message === 'silent' ? 'silent' : 'unreachable' }),
       )
       void readLine(socket).then((line) => {
-        if (line === undefined) return resolve({ kind: 'unreachable' })
-        resolve({ kind: 'answer', answer: JSON.parse(line) as CommandAnswer })
+        const answer = line === undefined ? undefined : answerIn(line)
+        resolve(answer === undefined ? { kind: 'unreachable' } : { kind: 'answer', answer })
       })
     })
   } finally {
     clearTimeout(timer)
     socket.destroy()
+  }
+}
+
+/** Undefined when the line is none of an owner's. */
+function answerIn(line: string): CommandAnswer | undefined {
+  try {
+    return JSON.parse(line) as CommandAnswer
+  } catch {
+    return undefined
   }
 }
 
