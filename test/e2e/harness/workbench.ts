@@ -54,7 +54,7 @@ export class Workbench {
       // The palette's list is fixed when it opens, so it is opened anew until the extension has its commands in it.
       const row = await this.#offer(title)
       if (row) {
-        await row.click()
+        await row.click({ timeout: 3_000 })
         return true
       }
       await this.page.keyboard.press('Escape')
@@ -72,7 +72,8 @@ export class Workbench {
 
   async #offer(title: string): Promise<Locator | undefined> {
     await this.page.keyboard.press('F1')
-    await this.input.fill(`>${title}`)
+    // A panel that opens in this very moment takes the focus and closes it: then it is opened anew.
+    await this.input.fill(`>${title}`, { timeout: 3_000 })
     // The row's accessible name begins with the title; a keybinding or "recently used" may follow.
     const row = this.quickPickRows.filter({ has: this.page.getByText(title, { exact: true }) }).first()
     const none = this.page.locator('.quick-input-list').getByText('No matching commands')
