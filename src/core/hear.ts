@@ -37,6 +37,21 @@ export interface Heard {
   readonly longSummary: string | null
 }
 
+/** Nothing was said, and nothing follows. */
+export const nothingHeard = (pulse: Pulse): Heard => ({
+  facts: [],
+  entries: [],
+  replies: [],
+  ready: false,
+  reported: false,
+  goesOn: false,
+  inBackground: false,
+  pulse,
+  limit: null,
+  sync: false,
+  longSummary: null,
+})
+
 /** Only for an attempt that is the child's present one. `source` names where noise came from. */
 export function hear(
   child: Child,
@@ -46,20 +61,7 @@ export function hear(
   pulse: Pulse = resting,
 ): Heard {
   const attempt = child.attempts[child.attempts.length - 1]
-  if (attempt === undefined || attempt.n !== n)
-    return {
-      facts: [],
-      entries: [],
-      replies: [],
-      ready: false,
-      reported: false,
-      goesOn: false,
-      inBackground: false,
-      pulse,
-      limit: null,
-      sync: false,
-      longSummary: null,
-    }
+  if (attempt === undefined || attempt.n !== n) return nothingHeard(pulse)
   const ear = new Ear(child, attempt, source, pulse)
   for (const signal of signals) {
     ear.take(signal)

@@ -1,24 +1,12 @@
 // What Coxswain itself says about an attempt, in words for people.
 import type { Child } from '../core/child'
 import type { Answer } from '../core/events'
-import type { Heard } from '../core/hear'
+import { nothingHeard, type Heard } from '../core/hear'
 import type { Pulse } from '../core/pulse'
 import type { ExitRecord } from '../process/launch'
 
 export function notice(pulse: Pulse, text: string): Heard {
-  return {
-    facts: [],
-    entries: [{ kind: 'notice', level: 'warning', text }],
-    replies: [],
-    ready: false,
-    reported: false,
-    goesOn: false,
-    inBackground: false,
-    pulse,
-    limit: null,
-    sync: false,
-    longSummary: null,
-  }
+  return { ...nothingHeard(pulse), entries: [{ kind: 'notice', level: 'warning', text }] }
 }
 
 export function answerInWords(answer: Answer): string {
