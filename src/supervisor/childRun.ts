@@ -108,7 +108,7 @@ export class ChildRun {
     if (this.owing) return
     this.owing = true
     try {
-      await this.jobs.surely(() => this.jobs.enqueue(() => this.record.writeOwed()))
+      await this.jobs.enqueueSurely(() => this.record.writeOwed())
     } finally {
       this.owing = false
     }
@@ -177,7 +177,7 @@ export class ChildRun {
       ])
       this.setup.callOff()
       if (isLive(this.child)) this.jobs.later(() => this.endAttempt('stop', reason))
-      else this.jobs.detached(() => this.jobs.surely(() => this.settle()))
+      else this.settleSoon()
       return null
     })
   }
@@ -251,7 +251,7 @@ export class ChildRun {
   verifyAgain(): Promise<Refused | null> {
     return this.jobs.enqueue(async () => {
       const refused = decideVerify(this.child)
-      if (refused === null) this.jobs.detached(() => this.jobs.surely(() => this.verify()))
+      if (refused === null) this.verifySoon()
       return refused
     })
   }
@@ -357,7 +357,7 @@ export class ChildRun {
         .addWorktree(this.child)
         .catch((error: unknown) => ({ kind: 'problem' as const, message: troubleInWords(error) }))
       if (placed.kind === 'problem') {
-        await this.jobs.surely(() => this.jobs.enqueue(() => this.failStart(placed.message)))
+        await this.jobs.enqueueSurely(() => this.failStart(placed.message))
         return
       }
       const { path, cwd, branch, base, notes } = placed
@@ -381,8 +381,7 @@ export class ChildRun {
           })
         : null,
     )
-    if (announced?.kind === 'problem')
-      await this.jobs.surely(() => this.jobs.enqueue(() => this.failStart(announced.message)))
+    if (announced?.kind === 'problem') await this.jobs.enqueueSurely(() => this.failStart(announced.message))
     else await this.launchFirst(announced)
   }
 
@@ -442,22 +441,20 @@ export class ChildRun {
         await this.recover()
         return
       }
-      await this.jobs.surely(() =>
-        this.jobs.enqueue(async () => {
-          await this.recordLaunched(plan.attempt, link)
-          if (this.talk !== undefined) return
-          const talk = new Talk(plan.attempt, conversation, link, this.paths.attempt(plan.attempt))
-          this.take(talk)
-          await talk.open(prompt)
-          this.endIfAsked()
-        }),
-      )
+      await this.jobs.enqueueSurely(async () => {
+        await this.recordLaunched(plan.attempt, link)
+        if (this.talk !== undefined) return
+        const talk = new Talk(plan.attempt, conversation, link, this.paths.attempt(plan.attempt))
+        this.take(talk)
+        await talk.open(prompt)
+        this.endIfAsked()
+      })
     } catch (error) {
       if (error instanceof LinkLostError || error instanceof DisposedError) return
       const known = error instanceof LaunchError || error instanceof StartProblem
       if (!known) this.tools.log('error', 'launch failed', { childId: this.child.id, stack: stackOf(error) })
       const tail = (await stderrTail(folder).catch(() => [])).join('\n')
-      await this.jobs.surely(() => this.jobs.enqueue(() => this.failStart(troubleInWords(error), plan.attempt, tail)))
+      await this.jobs.enqueueSurely(() => this.failStart(troubleInWords(error), plan.attempt, tail))
     }
   }
 
@@ -564,11 +561,11 @@ export class ChildRun {
     }
     if (attempt.ended !== null) {
       this.jobs.detached(() => dismissKeeper(this.child, attempt, this.tools))
-      if (this.child.verifying) this.jobs.detached(() => this.jobs.surely(() => this.verify()))
+      if (this.child.verifying) this.verifySoon()
       else if (this.child.delegating) this.events.delegating(this.child.id)
       else if (this.child.retrying)
         await this.jobs.enqueue(() => this.parkRetry('Coxswain ended before it was asked again'))
-      else this.jobs.detached(() => this.jobs.surely(() => this.settle()))
+      else this.settleSoon()
       return
     }
     await this.reattach(attempt)
@@ -584,28 +581,24 @@ export class ChildRun {
       case 'ended':
         if (found.exit.launchError !== undefined) {
           const { message } = found.exit.launchError
-          await this.jobs.surely(() => this.jobs.enqueue(() => this.failStart(message, attempt.n)))
+          await this.jobs.enqueueSurely(() => this.failStart(message, attempt.n))
         } else {
           const conversation = await this.hearAll(attempt, found)
-          await this.jobs.surely(() => this.jobs.enqueue(() => this.recordExit(conversation, attempt.n, found.exit)))
+          await this.jobs.enqueueSurely(() => this.recordExit(conversation, attempt.n, found.exit))
         }
         await found.acknowledge()
         return
       case 'vanished': {
         await this.hearAll(attempt, found)
         const detail = await found.endRest()
-        await this.jobs.surely(() =>
-          this.jobs.enqueue(() => this.ended([{ type: 'vanished', attempt: attempt.n, detail }])),
-        )
+        await this.jobs.enqueueSurely(() => this.ended([{ type: 'vanished', attempt: attempt.n, detail }]))
         return
       }
       case 'neverStarted':
-        await this.jobs.surely(() =>
-          this.jobs.enqueue(() =>
-            this.failStart(
-              'Coxswain ended before the agent was started. Nothing ran; resume or start it again.',
-              attempt.n,
-            ),
+        await this.jobs.enqueueSurely(() =>
+          this.failStart(
+            'Coxswain ended before the agent was started. Nothing ran; resume or start it again.',
+            attempt.n,
           ),
         )
         return
@@ -669,13 +662,11 @@ export class ChildRun {
     const prompt = await readPrompt(this.paths.attempt(attempt.n).prompt)
     const heeded = { attempt: attempt.n, conversation, past, pulse: resting }
     const { ran } = found
-    await this.jobs.surely(() =>
-      this.jobs.enqueue(async () => {
-        if (ran !== undefined) await this.recordLaunched(attempt.n, ran)
-        await tellAgain(this.record, attempt, prompt)
-        await recordHandedOver(this.record, conversation, attempt.n, past, this.paths.attempt(attempt.n))
-      }),
-    )
+    await this.jobs.enqueueSurely(async () => {
+      if (ran !== undefined) await this.recordLaunched(attempt.n, ran)
+      await tellAgain(this.record, attempt, prompt)
+      await recordHandedOver(this.record, conversation, attempt.n, past, this.paths.attempt(attempt.n))
+    })
     await found.readLines(async (lines) => {
       await this.jobs.enqueue(() => hearLines(this.record, heeded, lines, () => this.tools.now()))
     })
@@ -821,7 +812,7 @@ export class ChildRun {
     // No longer the run's: whoever disposes of it once the end is on record must not cut the keeper's acknowledgement.
     this.talk = undefined
     try {
-      await this.jobs.surely(() => this.jobs.enqueue(() => this.recordExit(talk.conversation, talk.attempt, exit)))
+      await this.jobs.enqueueSurely(() => this.recordExit(talk.conversation, talk.attempt, exit))
       await talk.link.acknowledgeExit()
     } finally {
       talk.link.detach()
@@ -891,9 +882,9 @@ export class ChildRun {
       this.events.delegating(this.child.id)
     } else if (this.child.verifying) {
       await this.slot((slots) => slots.hold(this.child.id, this.tools.me))
-      this.jobs.detached(() => this.jobs.surely(() => this.verify()))
+      this.verifySoon()
     } else {
-      this.jobs.detached(() => this.jobs.surely(() => this.settle()))
+      this.settleSoon()
     }
   }
 
@@ -920,8 +911,8 @@ export class ChildRun {
       true,
       [{ kind: 'notice', level: 'error', text: `It did not start: ${reason}` }],
     )
-    if (this.child.verifying) this.jobs.detached(() => this.jobs.surely(() => this.verify()))
-    else this.jobs.detached(() => this.jobs.surely(() => this.settle()))
+    if (this.child.verifying) this.verifySoon()
+    else this.settleSoon()
   }
 
   private async verify(): Promise<void> {
@@ -945,9 +936,17 @@ export class ChildRun {
         const plan = await this.plan('retry', this.child.round, retryMessage)
         this.jobs.detached(() => this.launch(plan))
       } else {
-        this.jobs.detached(() => this.jobs.surely(() => this.settle()))
+        this.settleSoon()
       }
     })
+  }
+
+  private verifySoon(): void {
+    this.jobs.detached(() => this.jobs.surely(() => this.verify()))
+  }
+
+  private settleSoon(): void {
+    this.jobs.detached(() => this.jobs.surely(() => this.settle()))
   }
 
   /** Nothing is asked again by itself: the round settles with the verdict it has, and a person goes on. */
@@ -955,7 +954,7 @@ export class ChildRun {
     await this.appendSurely([{ type: 'parked', reason }], true, [
       { kind: 'notice', level: 'warning', text: `Not asked again: ${reason}. Resume it to go on.` },
     ])
-    this.jobs.detached(() => this.jobs.surely(() => this.settle()))
+    this.settleSoon()
   }
 
   /** The round has settled, or the child is paused: its result is written once and told. */

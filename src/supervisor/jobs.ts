@@ -52,6 +52,11 @@ export class Jobs {
     throw new DisposedError()
   }
 
+  /** A job that waits its turn and must come about: each try waits anew. */
+  enqueueSurely<T>(job: () => Promise<T>): Promise<T> {
+    return this.surely(() => this.enqueue(job))
+  }
+
   /** An action that follows from what was appended; it waits its turn. */
   later(job: () => Promise<unknown>): void {
     this.detached(() => this.enqueue(job))

@@ -53,7 +53,7 @@ export class WorktreeSetup {
   async carryOut(announced: Announced): Promise<void> {
     const outcome = await this.outcome(announced)
     this.running = undefined
-    await this.jobs.surely(() => this.jobs.enqueue(() => this.end(outcome)))
+    await this.jobs.enqueueSurely(() => this.end(outcome))
   }
 
   /** Whoever announced it is gone: what is left of it is ended, and it has failed. */
@@ -64,7 +64,7 @@ export class WorktreeSetup {
     const swept = ended === 0 ? '' : ` ${ended} of its processes still ran and were ended.`
     const left = survivors.length === 0 ? '' : ` Could not be ended: ${survivors.join(', ')}.`
     const words = `Coxswain ended while the worktree was being set up.${swept}${left} No agent ran; resume it to set it up again.`
-    await this.jobs.surely(() => this.jobs.enqueue(() => this.end({ outcome: 'failed', words, notes: [] })))
+    await this.jobs.enqueueSurely(() => this.end({ outcome: 'failed', words, notes: [] }))
   }
 
   /** Asks what is under way to end. Unlike an agent it has no keeper, so it does not outlive us on purpose. */
