@@ -23,6 +23,8 @@ export interface OrchestrationOptions {
 export class Orchestration {
   /** One at a time per child; what comes meanwhile is looked at after it. */
   private readonly waking = new Map<string, Promise<void>>()
+  /** What found no place on this machine, or could not be looked at. */
+  private readonly postponed = new Set<string>()
 
   constructor(private readonly options: OrchestrationOptions) {}
 
@@ -36,7 +38,10 @@ export class Orchestration {
   /** Looks whether there is something to say to this child, and begins its next turn with it. */
   async wake(id: string): Promise<void> {
     const before = this.waking.get(id) ?? Promise.resolve()
-    const waking = before.then(() => this.look(id))
+    const waking = before.then(async () => {
+      this.postponed.add(id)
+      if (await this.look(id)) this.postponed.delete(id)
+    })
     const kept = waking.catch(() => undefined)
     this.waking.set(id, kept)
     try {
@@ -46,9 +51,15 @@ export class Orchestration {
     }
   }
 
-  private async look(id: string): Promise<void> {
+  /** Those that could not be woken when there was something to say to them. */
+  get toTryAgain(): readonly string[] {
+    return [...this.postponed]
+  }
+
+  /** False: there is something to say, and no place on this machine for the turn. */
+  private async look(id: string): Promise<boolean> {
     const run = await this.options.runOf(id)
-    if (run?.child.delegating !== true) return
+    if (run?.child.delegating !== true) return true
     const caller = callerOf(id)
     const children = await this.options.recorded()
     const due = await completionsFor(caller, children, this.options.paths)
@@ -66,15 +77,16 @@ export class Orchestration {
     if (told.length > 0) await this.options.acknowledge(caller, told)
     const steered = run.child.steers.some(({ state }) => state === 'queued' || state === 'missed')
     const atWork = dispatchedBy(caller, children).some(isAtWork)
-    if (fresh.length === 0 && !steered && atWork) return
+    if (fresh.length === 0 && !steered && atWork) return true
     const message =
       fresh.length > 0 ? fresh.join('\n\n') : steered ? null : 'None of your children is at work any more.'
-    if ((await run.wake(message, () => this.options.capacity(run.child))) !== null) return
+    if ((await run.wake(message, () => this.options.capacity(run.child))) !== null) return false
     this.options.woken(id)
     await this.options.acknowledge(
       caller,
       ids.filter((one) => !told.includes(one)),
     )
+    return true
   }
 }
 

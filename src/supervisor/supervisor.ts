@@ -731,7 +731,7 @@ export class Supervisor {
         if (run.waits) run.start()
         else await this.options.tools.slots.release(id)
       }
-      for (const run of this.runs.values()) if (run.child.delegating) this.wake(run.child.id)
+      for (const id of this.orchestration.toTryAgain) this.wake(id)
     } finally {
       this.startingWaiting = false
     }
