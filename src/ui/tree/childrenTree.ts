@@ -17,6 +17,7 @@ import {
   type TreeFilter,
 } from '../present/standing'
 import { titleOf } from '../present/words'
+import type { Changes } from '../review/changes'
 import type { Supervision } from '../supervision'
 import { ChangeStats } from './changeStats'
 import { DropFiles } from './dropFiles'
@@ -51,18 +52,12 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
   private parents = new Map<string, TreeNode>()
   private filterNow: TreeFilter = nothingFiltered
   private readonly stats = new ChangeStats(
-    async () => {
-      const opened = await this.supervision.open()
-      return opened.kind === 'open' ? opened.coxswain.changes : null
-    },
+    () => this.changes(),
     () => this.refreshSoon(),
     () => this.treeView.visible,
   )
   private readonly overlaps = new OverlapWatch(
-    async () => {
-      const opened = await this.supervision.open()
-      return opened.kind === 'open' ? opened.coxswain.changes : null
-    },
+    () => this.changes(),
     () => this.refreshSoon(),
     () => this.treeView.visible,
     () => this.now(),
@@ -254,6 +249,11 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
             ? this.whichRepository()
             : ''
     this.planTick()
+  }
+
+  private async changes(): Promise<Changes | null> {
+    const opened = await this.supervision.open()
+    return opened.kind === 'open' ? opened.coxswain.changes : null
   }
 
   /** In a window with several folders, whose children these are. */
