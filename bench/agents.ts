@@ -9,22 +9,10 @@ import type { Coxswain } from '../src/supervisor/openCoxswain'
 import { bash, claudeProgram as executable, ClaudeStage, key } from '../test/agents/claudeStage'
 import { Room } from '../test/agents/room'
 import { eventually } from '../test/process/supervisor/stage'
+import { median, quantile, say } from './figures'
 
 const rounds = 10
 const boundaries = 50
-
-const round = (value: number): number => (value >= 100 ? Math.round(value) : Number(value.toPrecision(3)))
-function say(name: string, figures: Record<string, number | string>): void {
-  const shown = Object.entries(figures).map(
-    ([is, value]) => `${is} ${typeof value === 'number' ? round(value) : value}`,
-  )
-  console.log(`${name.padEnd(36)} ${shown.join('  ')}`)
-}
-function quantile(values: readonly number[], part: number): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN
-}
-const median = (values: readonly number[]): number => quantile(values, 0.5)
 
 interface Timed {
   readonly firstWordsMs: number

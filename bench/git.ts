@@ -12,6 +12,7 @@ import { Git } from '../src/git/git'
 import { inspectRepository, type Repository } from '../src/git/repository'
 import { status } from '../src/git/review'
 import { addWorktree, reconcile, type Worktree } from '../src/git/worktree'
+import { median } from './figures'
 
 const run = promisify(execFile)
 const rounds = 15
@@ -25,7 +26,6 @@ const ms = async (act: () => Promise<unknown>): Promise<number> => {
   await act()
   return performance.now() - started
 }
-const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] ?? NaN
 const sh = async (cwd: string, ...args: string[]): Promise<string> =>
   (await run('git', args, { cwd, env: environment, maxBuffer: 1 << 28 })).stdout.trim()
 

@@ -8,14 +8,13 @@ import { until } from '../test/e2e/harness/until.js'
 import { vscodeTest } from '../test/e2e/harness/vscodeTest.js'
 import type { Workbench } from '../test/e2e/harness/workbench.js'
 import { coxswain, scriptedChild, showChild, stopAll } from '../test/e2e/panelParts.js'
+import { quantile } from './figures'
 
 const test = vscodeTest({ env: () => ({ COXSWAIN_DEMO_PACE_MS: '5' }) })
 const entries = 50_000
 
 const say = (name: string, figure: string): void => console.log(`${name.padEnd(52)} ${figure}`)
 const ms = (value: number): string => `${value.toFixed(value < 10 ? 1 : 0)} ms`
-const quantile = (values: readonly number[], part: number): number =>
-  [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? NaN
 
 /** Lengthens a child's transcript on disk: texts of all lengths, tools with their output, and one output of 5 MB. */
 function lengthen(home: string, childId: string, from: number): void {

@@ -17,23 +17,11 @@ import { launchDefaults, type Launch } from '../src/process/launch'
 import { LineSplitter } from '../src/process/lines'
 import { readAll } from '../src/process/rawReader'
 import { startKeeper } from '../src/process/startKeeper'
+import { quantile, say } from './figures'
 
 const mega = 1024 * 1024
 let root = ''
 let attempts = 0
-
-function say(name: string, figures: Record<string, number | string>): void {
-  const shown = Object.entries(figures).map(
-    ([key, value]) => `${key} ${typeof value === 'number' ? round(value) : value}`,
-  )
-  console.log(`${name.padEnd(28)} ${shown.join('  ')}`)
-}
-const round = (value: number): number => (value >= 100 ? Math.round(value) : Number(value.toPrecision(3)))
-
-function quantile(values: readonly number[], part: number): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN
-}
 
 async function startAgent(script: string, more: Partial<Launch> = {}): Promise<KeeperLink & { attemptDir: string }> {
   const attemptDir = join(root, `attempt-${++attempts}`)

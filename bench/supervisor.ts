@@ -12,20 +12,10 @@ import { ChildLog } from '../src/record/childLog'
 import type { Coxswain } from '../src/supervisor/openCoxswain'
 import { listAnswer } from '../src/supervisor/payloads'
 import { Stage } from '../test/process/supervisor/stage'
+import { quantile, round, say } from './figures'
 
 const around = 50
 
-const round = (value: number): number => (value >= 100 ? Math.round(value) : Number(value.toPrecision(3)))
-function say(name: string, figures: Record<string, number | string>): void {
-  const shown = Object.entries(figures).map(
-    ([key, value]) => `${key} ${typeof value === 'number' ? round(value) : value}`,
-  )
-  console.log(`${name.padEnd(28)} ${shown.join('  ')}`)
-}
-function quantile(values: readonly number[], part: number): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN
-}
 const pause = (ms: number): Promise<void> => new Promise((next) => setTimeout(next, ms))
 const timed = async (act: () => Promise<unknown>): Promise<number> => {
   const from = performance.now()

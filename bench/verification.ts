@@ -1,8 +1,7 @@
 // The verification room in figures: what a thousand file checks cost beside the bare calls a safe reader needs, and how
 // long the host's loop is held meanwhile. Run it with `npm run bench`, on a machine that does nothing else.
 import { build } from 'esbuild'
-import { constants, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { open, readlink } from 'node:fs/promises'
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readCheck, type Check } from '../src/core/contract'
@@ -10,20 +9,10 @@ import { runCheck, type Bench } from '../src/verification/checks'
 import { ContentReader } from '../src/verification/contentReader'
 import { openRoot } from '../src/verification/safePath'
 import { defaultLimits } from '../src/verification/world'
+import { bareRead } from '../test/process/verification/bareRead'
 
 const count = 1_000
 const rounds = 7
-
-/** What any safe reader must do: name the file, ask where it is and what it is, open that, read, and close both. */
-async function bare(path: string): Promise<void> {
-  const named = await open(path, 0o10000000)
-  await named.stat()
-  await readlink(`/proc/self/fd/${named.fd}`, 'buffer')
-  const handle = await open(`/proc/self/fd/${named.fd}`, constants.O_RDONLY | constants.O_NONBLOCK)
-  await handle.read(Buffer.alloc(64), 0, 64, 0)
-  await handle.close()
-  await named.close()
-}
 
 function check(n: number): Check {
   const read = readCheck({ file_contains: { path: `f${n}`, text: `file ${n}` } }, 'check')
@@ -37,7 +26,7 @@ async function fileChecks(folder: string, bench: Bench): Promise<void> {
   let held = 0
   for (let round = 0; round < rounds; round++) {
     const bareFrom = performance.now()
-    for (let n = 0; n < count; n++) await bare(join(folder, `f${n}`))
+    for (let n = 0; n < count; n++) await bareRead(join(folder, `f${n}`))
     best.bare = Math.min(best.bare, performance.now() - bareFrom)
     let last = performance.now()
     const pulse = setInterval(() => {

@@ -1,7 +1,7 @@
 // The measured figures of verification: what a thousand file checks cost beside the bare calls they need, and how long
 // the host's loop is held meanwhile. Printed; the bounds leave room for a machine that other tests share.
-import { constants, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { open, readlink } from 'node:fs/promises'
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -11,6 +11,7 @@ import { ContentReader } from '../../../src/verification/contentReader'
 import { openRoot } from '../../../src/verification/safePath'
 import { defaultLimits } from '../../../src/verification/world'
 import { workerFile } from './worktree'
+import { bareRead } from './bareRead'
 
 const COUNT = 1_000
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'figures-')))
@@ -41,17 +42,6 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** What any safe reader must do: name the file, ask where it is and what it is, open that, read, and close both. */
-async function bare(path: string): Promise<void> {
-  const named = await open(path, 0o10000000)
-  await named.stat()
-  await readlink(`/proc/self/fd/${named.fd}`, 'buffer')
-  const handle = await open(`/proc/self/fd/${named.fd}`, constants.O_RDONLY | constants.O_NONBLOCK)
-  await handle.read(Buffer.alloc(64), 0, 64, 0)
-  await handle.close()
-  await named.close()
-}
-
 /** What a reader would do that trusts what stands there. */
 async function trusting(path: string): Promise<void> {
   const handle = await open(path)
@@ -62,12 +52,12 @@ async function trusting(path: string): Promise<void> {
 
 test('a thousand file checks cost little more than the calls to the disk they need', async () => {
   for (let n = 0; n < 100; n++) await runCheck(checks[n] as Check, bench)
-  for (let n = 0; n < 100; n++) await bare(join(folder, `f${n}`))
+  for (let n = 0; n < 100; n++) await bareRead(join(folder, `f${n}`))
   const best = { check: Infinity, bare: Infinity, trusting: Infinity }
   let heldMs = 0
   for (let round = 0; round < 5; round++) {
     const bareStarted = performance.now()
-    for (let n = 0; n < COUNT; n++) await bare(join(folder, `f${n}`))
+    for (let n = 0; n < COUNT; n++) await bareRead(join(folder, `f${n}`))
     const bareMs = performance.now() - bareStarted
     const trustingStarted = performance.now()
     for (let n = 0; n < COUNT; n++) await trusting(join(folder, `f${n}`))
