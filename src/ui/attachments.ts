@@ -84,13 +84,14 @@ export async function mentioned(text: string, folder: string): Promise<readonly 
 
 /** What the child will see of each; files that cannot be read are named all the same. */
 export async function attach({ checkout }: Coxswain, chosen: readonly Chosen[]): Promise<readonly Attachment[]> {
-  const files = chosen
-    .filter(({ uri }) => uri.scheme === 'file')
-    .map(({ uri, lines }) => {
-      const relative = path.relative(checkout.topLevel, uri.fsPath)
-      const outside = relative.startsWith('..') || path.isAbsolute(relative)
-      return { uri, outside, path: outside ? uri.fsPath : relative.split(path.sep).join('/'), ...(lines && { lines }) }
-    })
+  const files = await Promise.all(
+    chosen
+      .filter(({ uri }) => uri.scheme === 'file')
+      .map(async ({ uri, lines }) => {
+        const place = await checkout.place(uri.fsPath)
+        return { uri, outside: place === null, path: place ?? uri.fsPath, ...(lines && { lines }) }
+      }),
+  )
   const inside = files.filter(({ outside }) => !outside).map(({ path: name }) => name)
   const unlike = await checkout.unlikeHead(inside)
   return await Promise.all(

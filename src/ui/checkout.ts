@@ -1,6 +1,9 @@
 // The checkout a window has open, as dispatch and attachments ask about it. Reads only, through git/.
+import { realpath } from 'node:fs/promises'
+import * as path from 'node:path'
 import { branches, unlikeHead } from '../git/checkout'
 import type { Git } from '../git/git'
+import { placeBelow } from './present/shownPaths'
 
 export class Checkout {
   constructor(
@@ -8,6 +11,13 @@ export class Checkout {
     /** Absolute and real. */
     readonly topLevel: string,
   ) {}
+
+  /** Where a file lies, relative to the top with `/`, by whatever links it is reached; null when that is elsewhere. */
+  async place(file: string): Promise<string | null> {
+    // Of the folder alone: a link that the repository holds is a file of it, wherever it leads.
+    const folder = await realpath(path.dirname(file)).catch(() => path.dirname(file))
+    return placeBelow(this.topLevel, path.join(folder, path.basename(file)))
+  }
 
   /** Newest first; none when git could not tell. */
   async branches(): Promise<readonly string[]> {

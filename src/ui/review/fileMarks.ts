@@ -1,9 +1,10 @@
 // Marks files of the person's own checkout that running children have changed in theirs, so that two people's worth of work
 // on one file is seen before any merge. Asks git about one child at a time, only in a focused window.
-import * as path from 'node:path'
+import { realpath } from 'node:fs/promises'
 import * as vscode from 'vscode'
 import { isLive, type Child } from '../../core/child'
 import { t } from '../present/l10n'
+import { placeOf, shownAt, type ShownFolder } from '../present/shownPaths'
 import { titleOf } from '../present/words'
 import type { Supervision } from '../supervision'
 import { isProblem } from './changes'
@@ -19,6 +20,7 @@ export class FileMarks implements vscode.FileDecorationProvider, vscode.Disposab
   private readonly files = new Map<string, readonly string[]>()
   private readonly lookedAt = new Map<string, { entries: number; at: number }>()
   private top: string | null = null
+  private folders: readonly ShownFolder[] = []
   private looking = false
   /** VS Code shows files somewhere: until it asks, git is not. */
   private asked = false
@@ -50,8 +52,9 @@ export class FileMarks implements vscode.FileDecorationProvider, vscode.Disposab
       this.plan(0)
     }
     if (this.top === null || this.files.size === 0) return undefined
-    const relative = path.relative(this.top, uri.fsPath).split(path.sep).join('/')
-    const ids = [...this.files].filter(([, files]) => files.includes(relative)).map(([id]) => id)
+    const place = placeOf(this.top, this.folders, uri.fsPath)
+    if (place === null) return undefined
+    const ids = [...this.files].filter(([, files]) => files.includes(place)).map(([id]) => id)
     if (ids.length === 0) return undefined
     const titles = ids
       .map((id) => this.supervision.view?.get(id)?.child)
@@ -88,6 +91,9 @@ export class FileMarks implements vscode.FileDecorationProvider, vscode.Disposab
       const opened = await this.supervision.open()
       if (opened.kind === 'closed') return
       this.top = opened.coxswain.checkout.topLevel
+      this.folders = await Promise.all(
+        this.supervision.folders().map(async (shown) => ({ shown, real: await realpath(shown).catch(() => shown) })),
+      )
       for (const { child, entryCount } of running) {
         const former = this.lookedAt.get(child.id)
         // A child that said nothing has changed nothing.
@@ -114,10 +120,10 @@ export class FileMarks implements vscode.FileDecorationProvider, vscode.Disposab
     const former = this.files.get(childId) ?? []
     if (files.length === 0) this.files.delete(childId)
     else this.files.set(childId, files)
-    const { top } = this
+    const { top, folders } = this
     if (top === null) return
-    const touched = new Set([...former, ...files])
-    if (touched.size > 0) this.changed.fire([...touched].map((file) => vscode.Uri.file(path.join(top, file))))
+    const touched = [...new Set([...former, ...files])].flatMap((place) => shownAt(top, folders, place))
+    if (touched.length > 0) this.changed.fire(touched.map((file) => vscode.Uri.file(file)))
   }
 }
 

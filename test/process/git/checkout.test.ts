@@ -1,6 +1,9 @@
 // The person's own checkout as a new child would miss it, on real git.
+import { realpathSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { branches, unlikeHead } from '../../../src/git/checkout'
+import { Checkout } from '../../../src/ui/checkout'
 import { Bench } from './bench'
 
 let bench: Bench
@@ -27,4 +30,20 @@ it('lists the branches, and says in words where there is no repository', async (
   bench.sh(root, 'branch', 'feature/one')
   expect(await branches(bench.git, root)).toEqual(expect.arrayContaining(['feature/one']))
   expect(await branches(bench.git, '/')).toMatchObject({ kind: 'problem' })
+})
+
+it('finds the place of a file by whatever links it is reached, and leaves a link of the repository its own name', async () => {
+  const root = bench.repository('project', { 'src/a.js': 'a\n' })
+  const link = `${root}-link`
+  symlinkSync(root, link)
+  symlinkSync('/etc/hostname', join(root, 'src/name'))
+  const checkout = new Checkout(bench.git, realpathSync(root))
+  const files = [`${link}/src/a.js`, `${root}/src/a.js`, `${link}/src/name`, '/etc/hostname', `${link}/not/there.js`]
+  expect(await Promise.all(files.map((file) => checkout.place(file)))).toEqual([
+    'src/a.js',
+    'src/a.js',
+    'src/name',
+    null,
+    null,
+  ])
 })
