@@ -1,7 +1,7 @@
 // How the command line speaks: JSON for programs, text for people, and errors that end it with exit 2.
 import { readFileSync } from 'node:fs'
 import type { RefusalCode } from '../core/decide'
-import { isRefusal } from '../supervisor/commands'
+import { isRefusal, type Refusal } from '../supervisor/commands'
 
 export interface Output {
   readonly json: boolean
@@ -21,9 +21,7 @@ export class UsageError extends Error {
 }
 
 /** The answer, or a UsageError with the refusal's words. */
-export function granted<T extends object>(
-  answer: T | { readonly error: { readonly code: RefusalCode; readonly message: string } },
-): T {
+export function granted<T extends object>(answer: T | Refusal): T {
   if (isRefusal(answer)) throw new UsageError(answer.error.code, answer.error.message)
   return answer
 }

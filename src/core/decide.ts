@@ -14,12 +14,15 @@ export type RefusalCode =
   | 'untrusted'
   | 'unknown_agent'
   | 'repository'
+  | 'would_lose'
   | 'unsupported'
   | 'unavailable'
 
 export interface Refused {
   readonly code: RefusalCode
   readonly message: string
+  /** `would_lose`: a name for exactly what the message tells of; given back, it confirms that and nothing else. */
+  readonly confirm?: string
 }
 
 export const GOAL_MAX = 16_000

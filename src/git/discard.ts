@@ -54,6 +54,8 @@ export interface Discarded {
   readonly removed: boolean
   /** Why the branch is still there; null when it is gone. */
   readonly branchKept: string | null
+  /** What went with it and is nowhere else. */
+  readonly losses: readonly Loss[]
 }
 
 const namesKept = 100
@@ -85,13 +87,12 @@ export async function discard(
     if (first.kind === 'problem') return first
     if (first.kind === 'nothing') {
       await forgetView(git, known.path)
-      return { kind: 'discarded', removed: false, branchKept: null }
+      return nothingThere
     }
     return await git.write(first.made.commonDir, async () => {
       // Looked at again: the queue may have been long, and what counts is this moment.
       const found = await findOurs(git, known)
-      if (found.kind !== 'found')
-        return found.kind === 'problem' ? found : { kind: 'discarded', removed: false, branchKept: null }
+      if (found.kind !== 'found') return found.kind === 'problem' ? found : nothingThere
       const { inspection, branchTip } = await inspectFound(git, found)
       const allowed = consent.force === true || consent.confirmed === inspection.token
       if (!allowed) {
@@ -105,21 +106,22 @@ export async function discard(
   }
 }
 
+const nothingThere: Discarded = { kind: 'discarded', removed: false, branchKept: null, losses: [] }
+
 function whyRefused(known: KnownWorktree, inspection: DiscardInspection, changed: boolean): Problem | null {
-  const { losses, unproven, locked } = inspection
+  const { losses, unproven, locked, token } = inspection
   const again = changed ? 'It has changed since it was shown. ' : ''
   if (unproven.length > 0) {
-    return problem(
-      'unproven',
-      `${again}It could not be shown that discarding ${known.path} loses nothing: ${unproven.join('; ')}. Look at it, or discard it by force.`,
-    )
+    const unseen = `It could not be shown that discarding ${known.path} loses nothing: ${unproven.join('; ')}.`
+    return { ...problem('unproven', `${again}${unseen} Look at it, or discard it by force.`), token }
   }
   if (losses.length > 0) {
-    return problem(
-      'would-lose',
-      `${again}Discarding ${known.path} would lose ${describeLosses(losses)}. Confirm that, or commit or copy it first.`,
-      losses.flatMap(({ kind, names }) => names.map((name) => `${kind}: ${name}`)).join('\n'),
-    )
+    const lost = `Discarding ${known.path} would lose ${describeLosses(losses)}.`
+    const names = losses.flatMap(({ kind, names }) => names.map((name) => `${kind}: ${name}`)).join('\n')
+    return {
+      ...problem('would-lose', `${again}${lost} Confirm that, or commit or copy it first.`, names),
+      token,
+    }
   }
   if (locked !== null) {
     return problem(
@@ -571,7 +573,8 @@ async function remove(
   await rmdir(root).catch(() => undefined)
   const branchKept = branchTip === null ? null : await deleteBranch(git, made, branchTip, listed)
   await forgetView(git, made.path)
-  return { kind: 'discarded', removed: inspection.present || entry || branchTip !== null, branchKept }
+  const removed = inspection.present || entry || branchTip !== null
+  return { kind: 'discarded', removed, branchKept, losses: inspection.losses }
 }
 
 /** Null when it is gone, else the path and reason. Folders an agent made read-only are opened up first; links are not followed. */

@@ -50,6 +50,8 @@ export interface Problem {
   readonly code: ProblemCode
   readonly message: string
   readonly detail?: string
+  /** A name for exactly what the message tells of, where a person may confirm it. */
+  readonly token?: string
 }
 
 export const problem = (code: ProblemCode, message: string, detail?: string): Problem => ({

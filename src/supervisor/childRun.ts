@@ -49,7 +49,7 @@ import { dismissKeeper, findAttempt, type FoundAttempt } from './findAttempt'
 import { hearLines, keepLongSummary, recordHandedOver, tellAgain } from './hearing'
 import { DisposedError, Jobs, stackOf } from './jobs'
 import { resultOf, type ChildResult } from './results'
-import type { Tools } from './tools'
+import type { DiscardConsent, Tools } from './tools'
 import { troubleInWords } from './troubleInWords'
 import type { Work } from './watch'
 import { WorktreeSetup, type Announced } from './worktreeSetup'
@@ -325,13 +325,16 @@ export class ChildRun {
   }
 
   /** Removes the worktree, unless something would be lost or it runs. Nothing else of this child happens meanwhile. */
-  discard(force: boolean, by: Actor): Promise<Refused | { readonly removed: boolean; readonly what: string }> {
+  discard(consent: DiscardConsent, by: Actor): Promise<Refused | { readonly removed: boolean; readonly what: string }> {
     return this.jobs.enqueue(async () => {
       const { child } = this
       const refused = decideDiscard(child)
       if (refused !== null) return refused
-      const outcome = await this.tools.discard(child, force)
-      if (outcome.kind === 'problem') return { code: 'repository', message: outcome.message }
+      const outcome = await this.tools.discard(child, consent)
+      if (outcome.kind === 'problem') {
+        const { message, token } = outcome
+        return token === undefined ? { code: 'repository', message } : { code: 'would_lose', message, confirm: token }
+      }
       if (child.worktree !== null && !child.discarded)
         await this.record.append([{ type: 'discarded', what: outcome.what, by }], true)
       return outcome

@@ -1,7 +1,7 @@
 // The wishes anyone can have of the supervisor and the answers they get: one shape for panel, palette, delegate_task,
 // lifecycle API, command line and the owner's socket. Schemas here are the edge: past them nothing is re-checked.
 import { z } from 'zod'
-import { CONTEXT_MAX, type RefusalCode } from '../core/decide'
+import { CONTEXT_MAX, type Refused } from '../core/decide'
 
 import { answerSchema } from '../core/events'
 import { setupRequestSchema, type SetupRequest } from '../core/setup'
@@ -10,7 +10,7 @@ export { CONTEXT_MAX, GOAL_MAX, STEER_MAX, type RefusalCode } from '../core/deci
 
 /** A wish declined, with a reason a person can act on. */
 export interface Refusal {
-  readonly error: { readonly code: RefusalCode; readonly message: string }
+  readonly error: Refused
 }
 
 export const taskRequestSchema = z.strictObject({
@@ -92,7 +92,13 @@ export const flagRequestSchema = z.strictObject({
   archived: z.boolean().optional(),
   seen: z.boolean().optional(),
 })
-export const discardRequestSchema = z.strictObject({ subagent_id: z.string(), force: z.boolean().optional() })
+export const discardRequestSchema = z.strictObject({
+  subagent_id: z.string(),
+  /** What would be lost, as a refusal named it under `confirm`. */
+  confirmed: z.string().max(200).optional(),
+  /** Whatever would be lost. */
+  force: z.boolean().optional(),
+})
 
 export const verifyRequestSchema = z.strictObject({ subagent_id: z.string() })
 export const takeOverRequestSchema = z.strictObject({ subagent_id: z.string() })

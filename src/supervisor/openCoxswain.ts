@@ -10,7 +10,7 @@ import { isLive, lacksResult, type Child } from '../core/child'
 import type { Recipe } from '../core/events'
 import { setupToRun, type Setups } from '../core/setup'
 import { apply } from '../git/apply'
-import { discard } from '../git/discard'
+import { describeLosses, discard } from '../git/discard'
 import { Git } from '../git/git'
 import { Glance } from '../git/glance'
 import { inspectRepository, type Problem as GitProblem, type Repository } from '../git/repository'
@@ -341,7 +341,7 @@ class OpenStore implements Coxswain {
       lease?.release()
     }
     const refused = await this.startBackground()
-    if (refused !== undefined) this.options.log('error', 'no background supervisor', refused.error)
+    if (refused !== undefined) this.options.log('error', 'no background supervisor', { ...refused.error })
   }
 
   /** Leaves a supervisor behind that owns the store until its children have ended. */
@@ -583,13 +583,17 @@ class OpenStore implements Coxswain {
         const hashed = await treeHash(git, place)
         return hashed.kind === 'problem' ? null : hashed.hash
       },
-      discard: async (child, force) => {
+      discard: async (child, { force, confirmed }) => {
         const place = known(child)
         if (place === undefined) return { kind: 'discarded', removed: false, what: 'It never had a worktree.' }
-        const outcome = await discard(git, place, { force })
+        const outcome = await discard(git, place, {
+          ...(force === undefined ? {} : { force }),
+          ...(confirmed === undefined ? {} : { confirmed }),
+        })
         if (outcome.kind === 'problem') return outcome
         const kept = outcome.branchKept === null ? '' : ` Its branch stays: ${outcome.branchKept}.`
-        const what = outcome.removed ? 'The worktree was removed.' : 'The worktree was gone already.'
+        const lost = outcome.losses.length === 0 ? '' : `, and with it ${describeLosses(outcome.losses)}`
+        const what = outcome.removed ? `The worktree was removed${lost}.` : 'The worktree was gone already.'
         return { kind: 'discarded', removed: outcome.removed, what: `${what}${kept}` }
       },
       apply: async (child, how, message) => {

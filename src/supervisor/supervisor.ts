@@ -245,10 +245,10 @@ export class Supervisor {
           },
           'Done.',
         ),
-      discard: async ({ subagent_id, force }) => {
+      discard: async ({ subagent_id, ...consent }) => {
         const run = await this.own(caller, subagent_id)
         if (run === undefined) return { error: unknownChild }
-        const outcome = await run.discard(force ?? false, by)
+        const outcome = await run.discard(consent, by)
         if ('code' in outcome) return { error: outcome }
         return audited('discard', subagent_id, {
           action: 'discard',

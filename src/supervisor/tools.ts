@@ -12,6 +12,12 @@ import type { Slots } from '../record/slots'
 import type { SetupCall, SetupOutcome } from './setup'
 
 /** Something that went wrong in words for a person, as a value. */
+/** `confirmed`: what would be lost, by the name a refusal gave it; `force`: whatever it is. */
+export interface DiscardConsent {
+  readonly force?: boolean | undefined
+  readonly confirmed?: string | undefined
+}
+
 export interface Problem {
   readonly kind: 'problem'
   readonly message: string
@@ -51,8 +57,12 @@ export interface Tools {
   treeHash(child: Child): Promise<string | null>
   discard(
     child: Child,
-    force: boolean,
-  ): Promise<{ readonly kind: 'discarded'; readonly removed: boolean; readonly what: string } | Problem>
+    consent: DiscardConsent,
+  ): Promise<
+    | { readonly kind: 'discarded'; readonly removed: boolean; readonly what: string }
+    // `token`: what would be lost, for a person to confirm.
+    | (Problem & { readonly token?: string })
+  >
   apply(
     child: Child,
     how: 'merge' | 'squash' | 'patch',

@@ -2,6 +2,7 @@
 // that the same wish has the same words everywhere. Shows nothing itself but Stop's confirmation.
 import * as vscode from 'vscode'
 import { missedSteers } from '../core/child'
+import type { RefusalCode } from '../core/decide'
 import type { Answer } from '../core/events'
 import { isRefusal, type Commands, type Refusal, type TakeOverAnswer } from '../supervisor/commands'
 import type { ChildView, StoreView } from '../supervisor/view'
@@ -14,6 +15,10 @@ export interface Outcome {
   readonly ok: boolean
   /** One sentence; empty when there is nothing worth saying. */
   readonly words: string
+  /** Why it was refused. */
+  readonly code?: RefusalCode
+  /** What a person may confirm, so that it is done all the same. */
+  readonly confirm?: string
 }
 
 export class Acts {
@@ -52,7 +57,7 @@ export class Acts {
     const opened = await this.supervision.open()
     if (opened.kind === 'closed') return { ok: false, words: opened.message }
     const answer = await opened.coxswain.commands.takeOver({ subagent_id: childId })
-    return isRefusal(answer) ? { ok: false, words: forNotice(answer.error.message) } : answer
+    return isRefusal(answer) ? refused(answer) : answer
   }
 
   verify(childId: string): Promise<Outcome> {
@@ -79,8 +84,11 @@ export class Acts {
     return this.ask((commands) => commands.apply({ subagent_id: childId, how, override: [...override] }))
   }
 
-  discard(childId: string, force: boolean): Promise<Outcome> {
-    return this.ask((commands) => commands.discard({ subagent_id: childId, force }))
+  /** `confirmed`: what would be lost, as the refusal before named it. */
+  discard(childId: string, confirmed?: string): Promise<Outcome> {
+    return this.ask((commands) =>
+      commands.discard({ subagent_id: childId, ...(confirmed === undefined ? {} : { confirmed }) }),
+    )
   }
 
   /** Takes back every steer that was missed, so that the child needs nobody on their account. */
@@ -127,10 +135,12 @@ export class Acts {
     const opened = await this.supervision.open()
     if (opened.kind === 'closed') return { ok: false, words: opened.message }
     const answer = await wish(opened.coxswain.commands)
-    if (isRefusal(answer)) return { ok: false, words: forNotice(answer.error.message) }
+    if (isRefusal(answer)) return refused(answer)
     return { ok: true, words: answer.note === undefined ? '' : forNotice(answer.note) }
   }
 }
+
+const refused = ({ error: { message, ...why } }: Refusal): Outcome => ({ ok: false, words: forNotice(message), ...why })
 
 async function confirmStop(view: StoreView, childIds: readonly string[]): Promise<boolean> {
   const children = childIds.map((id) => view.get(id)).filter((child): child is ChildView => child !== undefined)

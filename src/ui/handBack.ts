@@ -6,6 +6,7 @@ import type { ApplyPreview } from '../git/apply'
 import { checksToOverride } from '../core/verdict'
 import type { Acts, Outcome } from './acts'
 import { askOne, BACK } from './ask'
+import { confirmedDiscard } from './present/discard'
 import { t } from './present/l10n'
 import { changeSummary } from './present/review'
 import { forNotice } from './present/safe'
@@ -74,9 +75,9 @@ export async function discardChild(acts: Acts, child: Child): Promise<Outcome> {
     button,
   )
   if (first !== button) return nothing
-  const outcome = await acts.discard(child.id, false)
-  if (outcome.ok) return outcome
-  const force = t('Discard and lose it')
-  const again = await vscode.window.showWarningMessage(question, { modal: true, detail: outcome.words }, force)
-  return again === force ? await acts.discard(child.id, true) : nothing
+  const lose = t('Discard and lose it')
+  return await confirmedDiscard(
+    (confirmed) => acts.discard(child.id, confirmed),
+    async (detail) => (await vscode.window.showWarningMessage(question, { modal: true, detail }, lose)) === lose,
+  )
 }

@@ -637,10 +637,11 @@ describe('discard', () => {
       note: expect.stringContaining('The worktree was removed.'),
     })
     const refused = await stage.cli('discard', worked, '--json')
-    expect([refused.code, JSON.parse(refused.out).error.code]).toEqual([2, 'repository'])
+    expect([refused.code, JSON.parse(refused.out).error.code]).toEqual([2, 'would_lose'])
     const { worktree } = await stage.child(worked)
     expect(existsSync(worktree?.path ?? '')).toBe(true)
-    await stage.json('discard', worked, '--force')
+    const forced = await stage.json('discard', worked, '--force')
+    expect(forced.note).toMatch(/was removed, and with it 1 commit that is on no other branch \(\w+ X\)\./)
     const gone = await stage.cli('resume', worked, '--json')
     expect([gone.code, JSON.parse(gone.out).error.code]).toEqual([2, 'not_resumable'])
     writeFileSync(stage.latch('go'), '')
@@ -648,6 +649,33 @@ describe('discard', () => {
     const { branches, worktrees } = stage.left()
     const left = (await stage.child(busy)).worktree
     expect([worktrees, branches]).toEqual([[`worktree ${left?.path}`], expect.arrayContaining([left?.branch])])
+  })
+})
+
+describe('discard by a name', () => {
+  it('loses exactly what was told, and asks anew about what has come to be since', async () => {
+    stage = Stage.make()
+    const id = await stage.detached(script({ write: { path: 'x.md', text: 'x\n' } }))
+    await stage.settled(id)
+    const { commands } = await stage.coxswain()
+    const ask = async (confirmed?: string) => {
+      const answer = await commands.discard({ subagent_id: id, ...(confirmed === undefined ? {} : { confirmed }) })
+      return 'error' in answer ? answer.error : answer
+    }
+    const first = await ask()
+    expect(first).toMatchObject({
+      code: 'would_lose',
+      message: expect.stringContaining('1 commit that is on no other'),
+    })
+    const path = (await stage.child(id)).worktree?.path ?? ''
+    writeFileSync(join(path, 'y.md'), 'y\n')
+    const confirm = 'confirm' in first ? first.confirm : undefined
+    const second = await ask(confirm)
+    expect(second).toMatchObject({ code: 'would_lose', message: expect.stringContaining('1 untracked file (y.md)') })
+    expect(existsSync(join(path, 'y.md'))).toBe(true)
+    const third = await ask('confirm' in second ? second.confirm : undefined)
+    expect(third).toMatchObject({ status: 'discarded', note: expect.stringContaining('1 untracked file (y.md)') })
+    expect(existsSync(path)).toBe(false)
   })
 })
 

@@ -65,7 +65,12 @@ describe('a worktree for a child', () => {
   it('is discarded with its branch when nothing would be lost', async () => {
     const root = bench.repository()
     const worktree = await bench.add(root)
-    expect(await discard(bench.git, worktree)).toEqual({ kind: 'discarded', removed: true, branchKept: null })
+    expect(await discard(bench.git, worktree)).toEqual({
+      kind: 'discarded',
+      removed: true,
+      branchKept: null,
+      losses: [],
+    })
     expect(existsSync(worktree.path)).toBe(false)
     expect(existsSync(dirname(worktree.path))).toBe(false)
     expect(bench.sh(root, 'worktree', 'list', '--porcelain').match(/^worktree /gm)).toHaveLength(1)
