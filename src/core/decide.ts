@@ -1,7 +1,16 @@
 // May this wish be granted? Pure: a child's fold and a few numbers in, a refusal in one clear sentence or null out. Every
 // door (panel, palette, tool, API, command line) asks here, so all of them refuse with the same words.
 import { checksToOverride } from './verdict'
-import { acceptance, currentAttempt, isLive, isSettingUp, openRequests, type Child, type Steer } from './child'
+import {
+  acceptance,
+  currentAttempt,
+  isLive,
+  isSettingUp,
+  lacksResult,
+  openRequests,
+  type Child,
+  type Steer,
+} from './child'
 
 export type RefusalCode =
   | 'invalid'
@@ -203,6 +212,13 @@ export function decideResume(child: Child | undefined, message: string | undefin
   if (child.attempts.length === 0)
     return no('not_resumable', `"${child.title}" never started. Start a new child with the same brief.`)
   return null
+}
+
+/** The result of a round is on disk before the next one may change what it tells of. */
+export function decideNextRound(child: Child): Refused | null {
+  return lacksResult(child)
+    ? no('busy', `The result of the last round of "${child.title}" is still being written. Try again in a moment.`)
+    : null
 }
 
 /** `by`: a parent does not take a child out of a person's hands. */

@@ -106,7 +106,7 @@ export class ChildRecord {
     this.events.changed()
   }
 
-  async tell(level: 'info' | 'warning', text: string): Promise<void> {
+  async tell(level: 'info' | 'warning' | 'error', text: string): Promise<void> {
     await this.write([{ kind: 'notice', level, text }])
   }
 

@@ -21,6 +21,7 @@ import {
   decideDiscard,
   decideEditSteer,
   decideInterrupt,
+  decideNextRound,
   decideReorder,
   decideResume,
   decideSteer,
@@ -80,6 +81,8 @@ export class ChildRun {
   private readonly record: ChildRecord
   private readonly setup: WorktreeSetup
   private owing = false
+  /** The try under way to write what a round came to; fulfilled when it is over, however it went. */
+  private settling: Promise<unknown> = Promise.resolve()
   private talk: Talk | undefined
   /** The first start is under way or over. */
   private begun = false
@@ -94,7 +97,11 @@ export class ChildRun {
     private readonly events: ChildRunEvents,
   ) {
     this.paths = tools.paths.child(childId)
-    this.jobs = new Jobs(childId, (level, fact, fields) => tools.log(level, fact, fields))
+    this.jobs = new Jobs(
+      childId,
+      (level, fact, fields) => tools.log(level, fact, fields),
+      (error) => this.jobs.later(() => this.record.tell('error', bugInWords(error))),
+    )
     this.record = new ChildRecord(log, transcript, this.paths, tools, {
       changed: () => events.changed(childId),
       fenced: () => this.dispose(),
@@ -194,12 +201,13 @@ export class ChildRun {
   }
 
   /** The number of the attempt that starts, or why none does. `capacity` is asked in the same step. */
-  resume(
+  async resume(
     message: string | undefined,
     capacity: () => Promise<Refused | null>,
   ): Promise<{ attempt: number; carried: readonly string[] } | Refused> {
-    return this.jobs.enqueue(async () => {
-      const refused = decideResume(this.child, message) ?? (await capacity())
+    await this.settling
+    return await this.jobs.enqueue(async () => {
+      const refused = decideResume(this.child, message) ?? decideNextRound(this.child) ?? (await capacity())
       if (refused !== null) return refused
       const round = this.child.paused ? this.child.round : this.child.round + 1
       const words = message?.trim() ?? null
@@ -320,7 +328,7 @@ export class ChildRun {
     this.jobs.detached(async () => {
       // What is not on record as called off would be begun by the next owner.
       if (!written) await this.jobs.surely(write)
-      await this.jobs.surely(() => this.settle())
+      await this.settleSurely()
     })
   }
 
@@ -407,7 +415,7 @@ export class ChildRun {
   private async launchFirst(announced: Announced | null): Promise<void> {
     if (announced !== null) await this.setup.carryOut(announced)
     if (!isLive(this.child) || this.child.phase === 'CANCEL_REQUESTED') {
-      if (announced !== null) await this.jobs.surely(() => this.settle())
+      if (announced !== null) await this.settleSurely()
       return
     }
     const plan = await this.jobs.enqueue(async () =>
@@ -554,12 +562,12 @@ export class ChildRun {
       if (this.child.phase === 'PENDING' && !this.child.waitingForSlot) this.start()
       else if (isSettingUp(this.child)) {
         await this.setup.recover()
-        await this.jobs.surely(() => this.settle())
+        await this.settleSurely()
       }
       // No attempt was announced, so no process can exist: what was accepted is begun, not repeated.
       else if (this.child.phase === 'STARTING' && this.child.setup === null) await this.begin()
       else if (this.child.phase === 'STARTING') await this.launchFirst(null)
-      else if (lacksResult(this.child)) await this.jobs.surely(() => this.settle())
+      else if (lacksResult(this.child)) await this.settleSurely()
       return
     }
     if (attempt.ended !== null) {
@@ -949,7 +957,15 @@ export class ChildRun {
   }
 
   private settleSoon(): void {
-    this.jobs.detached(() => this.jobs.surely(() => this.settle()))
+    this.jobs.detached(() => this.settleSurely())
+  }
+
+  private settleSurely(): Promise<void> {
+    return this.jobs.surely(() => {
+      const settled = this.settle()
+      this.settling = settled.catch(() => undefined)
+      return settled
+    })
   }
 
   /** Nothing is asked again by itself: the round settles with the verdict it has, and a person goes on. */
@@ -964,13 +980,17 @@ export class ChildRun {
   private async settle(): Promise<void> {
     const { child } = this
     if (isLive(child)) return
-    await this.slot((slots) => slots.release(child.id))
+    // In its turn: a resume takes its place anew, and that one is not given back.
+    await this.jobs.enqueue(async () => {
+      if (!isLive(this.child)) await this.slot((slots) => slots.release(child.id))
+    })
     let written: ChildResult | null = null
     if (lacksResult(child)) {
       await this.syncTranscript()
-      const state = child.worktree === null || child.discarded ? undefined : await this.tools.worktreeState(child)
-      const treeHash = child.worktree === null || child.discarded ? null : await this.tools.treeHash(child)
-      const result = resultOf(child, this.paths, state === undefined || 'kind' in state ? null : state, treeHash)
+      const placed = child.worktree !== null && !child.discarded
+      const state = placed ? await this.tools.worktreeState(child) : null
+      const treeHash = placed ? await this.tools.treeHash(child) : null
+      const result = resultOf(child, this.paths, state === null || 'kind' in state ? null : state, treeHash)
       await placeFolder(this.paths.results)
       await createWhole(this.paths.result(child.round), `${JSON.stringify(result)}\n`)
       written = await this.jobs.enqueue(async () => {
@@ -1028,6 +1048,9 @@ export class ChildRun {
 }
 
 const keeperEnded = 'Its keeper does not answer. The keeper was killed, so that what it kept can be ended without it.'
+
+const bugInWords = (error: unknown): string =>
+  `Something in Coxswain itself failed, and what it was about was not done: ${troubleInWords(error)} The log has the details; please report it.`
 
 const newSessionId = (): string => randomUUID()
 

@@ -15,9 +15,11 @@ export class Jobs {
   private readonly timers = new Set<NodeJS.Timeout>()
   private closed = false
 
+  /** `unforeseen` hears of a failure that no further try can mend. */
   constructor(
     private readonly childId: string,
     private readonly log: Tools['log'],
+    private readonly unforeseen: (error: unknown) => void,
   ) {}
 
   get isClosed(): boolean {
@@ -36,7 +38,8 @@ export class Jobs {
 
   /**
    * A job that must come about although the disk may be full at the moment: what the outside world did cannot be refused.
-   * Tried again until it succeeds; rejects with a DisposedError when the child is let go before.
+   * Tried again until it succeeds; rejects with a DisposedError when the child is let go before, and at once with what no
+   * further try can mend.
    */
   async surely<T>(job: () => Promise<T>): Promise<T> {
     for (let told = false; !this.closed;) {
@@ -44,6 +47,11 @@ export class Jobs {
         return await job()
       } catch (error) {
         if (error instanceof DisposedError) throw error
+        if (this.closed) throw new DisposedError()
+        if (!mayPass(error)) {
+          this.unforeseen(error)
+          throw error
+        }
         if (!told) this.log('error', 'not written; trying again', { childId: this.childId, stack: stackOf(error) })
         told = true
         await new Promise((resolve) => setTimeout(resolve, writeRetryMs))
@@ -97,6 +105,17 @@ export class Jobs {
   async idle(): Promise<void> {
     await this.queue
   }
+}
+
+/** What the system says of a call that was wrong in itself. */
+const wrongCalls = new Set(['EINVAL', 'EBADF', 'EFAULT', 'ENAMETOOLONG', 'ENOSYS'])
+
+/** The system refused it, for want of room, files, leave or a healthy disk: all of that can end. Anything else is a bug. */
+function mayPass(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code, errno } = error as NodeJS.ErrnoException
+  if (typeof errno === 'number' && code !== undefined) return !wrongCalls.has(code)
+  return mayPass(error.cause)
 }
 
 export const stackOf = (error: unknown): string =>

@@ -282,6 +282,8 @@ class OpenStore implements Coxswain {
     const request = named(name, wanted)
     for (let since = performance.now(); performance.now() - since < reachMs; await pause(50)) {
       if (this.disposed) return unavailable('This window is closing.')
+      // Until every live child is open here, the caps would count too few.
+      await this.owning
       if (this.supervisor !== undefined) return await call(this.supervisor.commandsFor(caller), name, request)
       const owner = await readOwner(this.paths.owner)
       if (owner === undefined || !isRunning(owner.process)) {
@@ -376,7 +378,7 @@ class OpenStore implements Coxswain {
   // ── ownership ───────────────────────────────────────────────────────────────────────────────────────────────────
 
   private async own(takeFrom?: number): Promise<boolean> {
-    if (this.lease !== undefined) return true
+    if (this.owning === undefined && this.lease !== undefined) return true
     if (this.disposed || this.options.role === 'command') return false
     this.owning ??= this.claimStore(this.options.role, takeFrom).finally(() => (this.owning = undefined))
     return await this.owning
@@ -390,31 +392,33 @@ class OpenStore implements Coxswain {
     const claimant = { process: me, token, socketPath, role, version: this.options.version }
     const claimed = await claim(this.paths.owner, claimant, isRunning, takeFrom)
     if (!('isHeld' in claimed)) return false
-    let supervisor: Supervisor
-    let server: OwnerServer
     try {
       // A former owner that was killed while it ran checks cannot end them any more. They will be run again.
       await endLeftCommands(checksOf(this.paths))
-      supervisor = await this.makeSupervisor(claimed)
-      server = await serveCommands(socketPath, token, (caller, agents) => supervisor.commandsFor(caller, agents))
+      const supervisor = await this.makeSupervisor(claimed)
+      if (this.disposed) {
+        claimed.release()
+        return false
+      }
+      this.lease = claimed
+      this.supervisor = supervisor
+      // Told to nobody: the first dispatch finds out by itself, a little later, if this look fails.
+      void this.glance.look().catch(() => undefined)
+      await this.view.refresh()
+      const unsettled = this.view.list().filter(({ child }) => isLive(child) || lacksResult(child))
+      await supervisor.adopt(unsettled.map(({ child }) => child.id))
+      const server = await serveCommands(socketPath, token, (caller, agents) => supervisor.commandsFor(caller, agents))
+      if (this.lease !== claimed) {
+        server.dispose()
+        return false
+      }
+      this.server = server
     } catch (error) {
       // On record as the owner and deaf: worse than none.
+      if (this.lease === claimed) this.letGo()
       claimed.release()
       throw error
     }
-    if (this.disposed) {
-      server.dispose()
-      claimed.release()
-      return false
-    }
-    this.lease = claimed
-    this.supervisor = supervisor
-    this.server = server
-    // Told to nobody: the first dispatch finds out by itself, a little later, if this look fails.
-    void this.glance.look().catch(() => undefined)
-    await this.view.refresh()
-    const unsettled = this.view.list().filter(({ child }) => isLive(child) || lacksResult(child))
-    await supervisor.adopt(unsettled.map(({ child }) => child.id))
     this.clearOld()
     return true
   }
