@@ -6,6 +6,7 @@ import { markerName } from './sweep'
 import { AgentTree, endTree, type TreeEnd } from './stopLadder'
 import { randomBytes } from 'node:crypto'
 import { identityOf } from './identity'
+import type { ProcessIdentity } from './launch'
 
 export interface CommandRequest {
   readonly argv: readonly string[]
@@ -90,7 +91,7 @@ export async function runCommand(request: CommandRequest): Promise<CommandOutcom
     cleanup: false,
   })
   const { pid } = subprocess
-  const leader = pid === undefined ? undefined : identityOf(pid)
+  const leader = pid === undefined ? undefined : leaderOf(pid)
   const pipes = pid === undefined ? [] : pipesOf(pid)
   let tail = Buffer.alloc(0)
   let byteCount = 0
@@ -147,5 +148,14 @@ export async function runCommand(request: CommandRequest): Promise<CommandOutcom
     request.signal?.removeEventListener('abort', abort)
     subprocess.all.destroy()
     subprocess.catch(() => undefined)
+  }
+}
+
+/** Undefined when it is gone or the system does not tell: its marker still finds it. */
+function leaderOf(pid: number): ProcessIdentity | undefined {
+  try {
+    return identityOf(pid)
+  } catch {
+    return undefined
   }
 }

@@ -1,7 +1,7 @@
 // Finds what belongs to an agent's tree: by its group and session, by the marker in the environment, and by who holds
 // the agent's pipes. It only looks; a working folder inside the worktree is no proof and is not looked at.
 import { closeSync, openSync, readdirSync, readlinkSync, readSync, statSync } from 'node:fs'
-import { allPs, isDead, readStat, type StatRow } from './identity'
+import { allPs, isDead, readStat, withSpareFile, type StatRow } from './identity'
 import type { Bond, ProcessIdentity, TreeMember } from './launch'
 
 export const markerName = 'COXSWAIN_MARKER'
@@ -27,7 +27,7 @@ let environmentBytes = Buffer.allocUnsafe(64 * 1024)
 function listProcesses(): StatRow[] {
   if (!linux) return allPs()
   const rows: StatRow[] = []
-  for (const name of readdirSync('/proc')) {
+  for (const name of withSpareFile(() => readdirSync('/proc'))) {
     const first = name.charCodeAt(0)
     if (first < 0x30 || first > 0x39) continue
     const row = readStat(Number(name))
@@ -82,22 +82,9 @@ function belongsTo(pid: number, uid: number): boolean {
 export function carriesMarker(pid: number, marker: string): boolean {
   if (!linux || marker === '') return false
   const wanted = Buffer.from(`${markerName}=${marker}${marker.endsWith('.') ? '' : '\0'}`)
-  let filled = 0
+  let filled: number
   try {
-    const fd = openSync(`/proc/${pid}/environ`, 'r')
-    try {
-      for (;;) {
-        if (filled === environmentBytes.length) {
-          if (filled >= largestEnvironment) break
-          environmentBytes = Buffer.concat([environmentBytes, Buffer.allocUnsafe(filled)])
-        }
-        const got = readSync(fd, environmentBytes, filled, environmentBytes.length - filled, filled)
-        if (got === 0) break
-        filled += got
-      }
-    } finally {
-      closeSync(fd)
-    }
+    filled = withSpareFile(() => readEnvironment(pid))
   } catch {
     return false
   }
@@ -107,12 +94,31 @@ export function carriesMarker(pid: number, marker: string): boolean {
   return false
 }
 
+/** Into `environmentBytes`; the number of bytes read. */
+function readEnvironment(pid: number): number {
+  let filled = 0
+  const fd = openSync(`/proc/${pid}/environ`, 'r')
+  try {
+    for (;;) {
+      if (filled === environmentBytes.length) {
+        if (filled >= largestEnvironment) return filled
+        environmentBytes = Buffer.concat([environmentBytes, Buffer.allocUnsafe(filled)])
+      }
+      const got = readSync(fd, environmentBytes, filled, environmentBytes.length - filled, filled)
+      if (got === 0) return filled
+      filled += got
+    }
+  } finally {
+    closeSync(fd)
+  }
+}
+
 /** True when the process has one of these pipes open. Reads links only, so no hung file system can hold it up. */
 export function holdsPipe(pid: number, pipes: readonly string[]): boolean {
   if (!linux || pipes.length === 0) return false
   let names: string[]
   try {
-    names = readdirSync(`/proc/${pid}/fd`)
+    names = withSpareFile(() => readdirSync(`/proc/${pid}/fd`))
   } catch {
     return false
   }

@@ -3,7 +3,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, realpathSync } from 'node:fs'
 import { checkProgram } from '../checkProgram'
-import { currentBootId, readStat } from '../identity'
+import { currentBootId, readStat, type StatRow } from '../identity'
 import { LaunchError, type LaunchErrorKind, type LaunchFile, type ProcessIdentity } from '../launch'
 import { markerName } from '../sweep'
 import { openPipes, type AgentPipes } from './pipes'
@@ -55,7 +55,15 @@ export async function startAgent(
     throw spawnError(launch, await new Promise((resolve) => child.once('error', resolve)))
   }
   // It cannot have been reaped before this turn of the loop ends, so the row is there even if it died at once.
-  const row = readStat(pid)
+  let row: StatRow | undefined
+  try {
+    row = readStat(pid)
+  } catch (cause) {
+    // Whom we cannot name, nobody could end later.
+    process.kill(-pid, 'SIGKILL')
+    closeOurEnds()
+    throw spawnError(launch, cause)
+  }
   return { child, identity: { pid, startTime: row?.startTime ?? '0', bootId: currentBootId() }, pipes }
 }
 
