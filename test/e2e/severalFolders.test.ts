@@ -1,5 +1,5 @@
 // A window with several folders: one repository at a time, chosen by the person and remembered, the others named.
-import { writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect } from 'vitest'
 import { makeRepository } from './harness/repository.js'
@@ -10,12 +10,12 @@ import { newChild, stopAll } from './panelParts.js'
 const test = vscodeTest()
 
 test('of several folders the chosen one is shown, and again after a reload', async ({ workbench, home }) => {
-  const [port, wharf] = ['port', 'wharf'].map((name) => makeRepository(path.join(home.folder, name)))
+  const folder = mkdtempSync(path.join(home.folder, 'both-'))
+  const [port, wharf] = ['port', 'wharf'].map((name) => makeRepository(path.join(folder, name)))
   if (port === undefined || wharf === undefined) throw new Error('no repositories')
-  const file = path.join(home.folder, 'both.code-workspace')
+  const file = path.join(folder, 'both.code-workspace')
   writeFileSync(file, JSON.stringify({ folders: [{ path: port.folder }, { path: wharf.folder }] }))
-  await workbench.page.goto(workbench.server.url(file).replace('folder=', 'workspace='))
-  await workbench.ready()
+  await workbench.openWorkspace(file)
   await workbench.viewContainer('Coxswain').click()
   await workbench.sideBar.getByText('the children of one repository are shown at a time').waitFor()
   await workbench.run('Coxswain: Choose repository…')

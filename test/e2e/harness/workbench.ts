@@ -33,7 +33,17 @@ export class Workbench {
 
   /** Opens a folder and waits until the window can be used. */
   async open(folder: string): Promise<void> {
-    await this.page.goto(this.server.url(folder))
+    await this.#go(this.server.url(folder))
+  }
+
+  /** The same for a workspace file of several folders. */
+  async openWorkspace(file: string): Promise<void> {
+    await this.#go(this.server.url(file).replace('folder=', 'workspace='))
+  }
+
+  async #go(url: string): Promise<void> {
+    // The page's own "load" says nothing of the window, and on a cold machine it comes late.
+    await this.page.goto(url, { waitUntil: 'commit', timeout: openMs })
     await this.ready()
   }
 
@@ -44,7 +54,7 @@ export class Workbench {
 
   /** Reloads the window, which ends its extension host and starts another. */
   async reload(): Promise<void> {
-    await this.page.reload()
+    await this.page.reload({ waitUntil: 'commit', timeout: openMs })
     await this.ready()
   }
 
