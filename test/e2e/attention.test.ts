@@ -1,5 +1,5 @@
 // What reaches a person who looks elsewhere: one notification over all windows of a store, their own program, one count.
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect } from 'vitest'
 import { until } from './harness/until.js'
@@ -27,14 +27,15 @@ test('a question is told once over two windows, by a notification that looks aga
   repository,
   home,
 }) => {
-  workbench.changeSettings({ 'coxswain.needsYouCommand': [teller(home.folder)] })
+  const own = mkdtempSync(path.join(home.folder, 'attention-'))
+  workbench.changeSettings({ 'coxswain.needsYouCommand': [teller(own)] })
   await workbench.reload()
   await workbench.viewContainer('Coxswain').click()
   const context = await browser.newContext({ viewport })
   const second = new Workbench(await context.newPage(), server)
   await second.open(repository.folder)
   await second.viewContainer('Coxswain').click()
-  const gate = path.join(home.folder, 'gate-asked')
+  const gate = `${repository.folder}-asked`
 
   const id = await scriptedChild(home, repository, 'Ask around', [
     { ask: { tool: 'Bash', input: { command: 'make one' } } },
@@ -67,7 +68,7 @@ test('a question is told once over two windows, by a notification that looks aga
   await speaker.toast(/is not waiting for that answer any more/).waitFor()
   expect(await toasts(/Ask around.+wants to use Bash/)).toBeLessThanOrEqual(1)
 
-  const log = path.join(home.folder, 'told')
+  const log = path.join(own, 'told')
   await until(
     'the program was run for both',
     () => existsSync(log) && readFileSync(log, 'utf8').split('\n').length === 3,
@@ -79,7 +80,7 @@ test('a question is told once over two windows, by a notification that looks aga
 
 test('a child before the person’s eyes is not told of', async ({ workbench, repository, home }) => {
   await workbench.viewContainer('Coxswain').click()
-  const gate = path.join(home.folder, 'gate-watched')
+  const gate = `${repository.folder}-watched`
   await scriptedChild(home, repository, 'Watched', [
     { say: 'Here.' },
     { wait: { file: gate } },

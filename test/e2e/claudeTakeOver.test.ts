@@ -32,7 +32,7 @@ test(
   { timeout: 240_000 },
   async ({ workbench, repository, home }) => {
     const input = {
-      command: `touch '${home.folder}/runs'; until [ -e never ]; do sleep 0.05; done`,
+      command: `touch '${repository.folder}-runs'; until [ -e never ]; do sleep 0.05; done`,
       description: 'wait',
     }
     models.script(key, { text: 'I look.', tools: [{ name: 'Bash', input }] }, { text: 'Went on.' })
@@ -44,7 +44,7 @@ test(
     const panel = workbench.webview()
     const request = panel.locator('.request').filter({ hasText: 'never' })
     await request.getByRole('button', { name: 'Allow once' }).click()
-    await until('the tool runs', () => existsSync(path.join(home.folder, 'runs')))
+    await until('the tool runs', () => existsSync(`${repository.folder}-runs`))
 
     // What a person has answered the first time they ran it.
     const worktree = /^worktree (.*coxswain.*)$/m.exec(repository.git('worktree', 'list', '--porcelain'))?.[1] ?? ''

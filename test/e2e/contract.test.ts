@@ -23,7 +23,7 @@ test('a lie is named beside its claim, asked again with exactly that, and mended
   home,
 }) => {
   await workbench.viewContainer('Coxswain').click()
-  const latch = path.join(home.folder, 'go')
+  const latch = `${repository.folder}-go`
   await scriptedChild(home, repository, 'Find the sources', [{ lie: 'out.md' }, { wait: { file: latch } }], {
     contract,
   })

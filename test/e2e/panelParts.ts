@@ -1,16 +1,15 @@
 // What the panel's tests share: children dispatched from a terminal into the same store as the window's, with a script
 // for the demo agent, and the transcript as it stands on the page.
-import { execFile } from 'node:child_process'
-import { readdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { promisify } from 'node:util'
 import type { FrameLocator, Locator } from 'playwright-core'
+import { coxswain, stopAll } from './harness/commandLine.js'
 import type { Repository } from './harness/repository.js'
 import type { TestHome } from './harness/testHome.js'
 import { until } from './harness/until.js'
 import type { Workbench } from './harness/workbench.js'
 
-const run = promisify(execFile)
+export { coxswain, stopAll }
 
 /** Dispatches a child by keyboard alone, with the demo agent and no contract. */
 export async function newChild(workbench: Workbench, goal: string): Promise<void> {
@@ -18,23 +17,6 @@ export async function newChild(workbench: Workbench, goal: string): Promise<void
   await workbench.answer(goal)
   await workbench.pick('Demo agent')
   await workbench.pick('No contract')
-}
-
-/** Runs the command line of the installed package on a repository; returns its JSON lines. */
-export async function coxswain(home: TestHome, { folder }: Repository, ...args: string[]): Promise<unknown[]> {
-  const installed = readdirSync(path.join(home.profile, 'ext')).find((name) => name.startsWith('coxswain.coxswain'))
-  if (installed === undefined) throw new Error('the package is not installed')
-  const cli = path.join(home.profile, 'ext', installed, 'dist/cli.js')
-  const { stdout } = await run(process.execPath, [cli, ...args, '--repo', folder, '--json'], {
-    // The demo agent goes on at once instead of at a human pace.
-    env: { ...home.env, COXSWAIN_DEMO_PACE_MS: '5' },
-    cwd: folder,
-    maxBuffer: 64 * 1024 * 1024,
-  })
-  return stdout
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as unknown)
 }
 
 /** Dispatches a child that follows a script; returns its id. */
@@ -52,17 +34,6 @@ export async function scriptedChild(
   const id = (handle as { subagent_ids?: string[] }).subagent_ids?.[0]
   if (id === undefined) throw new Error(`no child: ${JSON.stringify(handle)}`)
   return id
-}
-
-/** Ends every child of the repository, so that the next test finds room under the cap. */
-export async function stopAll(home: TestHome, repository: Repository): Promise<void> {
-  const live = async (): Promise<string[]> => {
-    const [list] = (await coxswain(home, repository, 'list')) as { subagents: { subagent_id: string }[] }[]
-    return list?.subagents.map((child) => child.subagent_id) ?? []
-  }
-  // A refusal says that it has ended by itself meanwhile; the list below decides.
-  for (const id of await live()) await coxswain(home, repository, 'stop', id).catch(() => undefined)
-  await until('every child has ended', async () => (await live()).length === 0)
 }
 
 /** What the child has said so far, in order, time and prompt left out. */

@@ -1,6 +1,6 @@
 // What a reloaded window may not change: the fate of a steer, and one byte of what children say. The children are agents
 // that keep their own account; record and panel are held against it. COXSWAIN_RELOADS makes the second test longer.
-import { readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FrameLocator } from 'playwright-core'
@@ -17,7 +17,7 @@ import { vscodeTest } from './harness/vscodeTest.js'
 import type { Workbench } from './harness/workbench.js'
 import { showChild } from './panelParts.js'
 
-const reloads = Number(process.env['COXSWAIN_RELOADS'] ?? 3)
+const reloads = Number(process.env['COXSWAIN_RELOADS'] ?? 10)
 const childCount = 9
 
 const agent = (name: string) => ({
@@ -119,11 +119,12 @@ test('through reloads, a pause and a resume the panel tells of every steer what 
 
 test(
   `${childCount} children at work through ${reloads} reloads: no byte is lost, nothing told twice`,
-  { timeout: 120_000 + reloads * 15_000 },
+  { timeout: 120_000 + reloads * 30_000 },
   async ({ workbench, repository, home }) => {
     const store = storeOf(home, repository)
     await workbench.viewContainer('Coxswain').click()
     for (let n = 1; n <= childCount; n += 1) await newChildOf(workbench, 'reciting', `Recite number ${n}`)
+    rmSync(path.join(home.folder, 'end'), { force: true })
     writeFileSync(path.join(home.folder, 'begin'), '')
     await until('every child speaks', async () => {
       const all = await children(store)

@@ -1,5 +1,5 @@
 // A folder that becomes a repository while the window is open: noticed without anybody asking again.
-import { mkdirSync } from 'node:fs'
+import { mkdtempSync } from 'node:fs'
 import path from 'node:path'
 import { makeRepository } from './harness/repository.js'
 import { vscodeTest } from './harness/vscodeTest.js'
@@ -7,8 +7,7 @@ import { vscodeTest } from './harness/vscodeTest.js'
 const test = vscodeTest()
 
 test('git init and the first commit are noticed by themselves', async ({ workbench, home }) => {
-  const folder = path.join(home.folder, 'no-repository-yet')
-  mkdirSync(folder)
+  const folder = mkdtempSync(path.join(home.folder, 'no-repository-yet-'))
   await workbench.open(folder)
   await workbench.viewContainer('Coxswain').click()
   await workbench.sideBar.getByText('This folder is not a git repository').waitFor()

@@ -6,6 +6,7 @@ import { chromium, type Browser } from 'playwright-core'
 import { inject, test as plain } from 'vitest'
 import { findChromium } from '../../../scripts/system.mjs'
 import { installVsix, makeProfile, quietSettings, startServer, type Server } from '../../../scripts/vscode/server.mjs'
+import { stopAll } from './commandLine.js'
 import { makeRepository, type Repository } from './repository.js'
 import { makeTestHome, type TestHome } from './testHome.js'
 import { Workbench, outFolder } from './workbench.js'
@@ -86,7 +87,7 @@ export function vscodeTest({ trust = true, settings = {}, env = () => ({}) }: Fi
       repositories += 1
       await use(makeRepository(path.join(home.folder, `repository-${repositories}`)))
     },
-    workbench: async ({ server, browser, repository, task }, use) => {
+    workbench: async ({ home, server, browser, repository, task }, use) => {
       const context = await browser.newContext({ viewport })
       const workbench = new Workbench(await context.newPage(), server)
       const said: string[] = []
@@ -95,8 +96,11 @@ export function vscodeTest({ trust = true, settings = {}, env = () => ({}) }: Fi
         await workbench.open(repository.folder)
         await use(workbench)
       } finally {
-        if (task.result?.state !== 'pass') await keepEvidence(task.name, workbench, said)
+        const failed = task.result?.state !== 'pass'
+        if (failed) await keepEvidence(task.name, workbench, said)
         await context.close()
+        // What it left at work would hold the places of the next try and of the next test.
+        if (failed) await stopAll(home, repository).catch((error: unknown) => console.error(error))
       }
     },
   })
