@@ -225,7 +225,7 @@ export async function act(command: string, { open, out, words, flags }: Invocati
       case 'stop':
       case 'interrupt': {
         const answer = granted(await commands[command]({ subagent_id: id, ...reason }))
-        out.print(answer, `Interrupt requested. ${answer.note}`)
+        out.print(answer, `${command === 'stop' ? 'Stop' : 'Pause'} requested. ${answer.note}`)
         return 0
       }
       case 'withdraw': {

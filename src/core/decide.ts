@@ -24,6 +24,7 @@ export type RefusalCode =
   | 'unknown_agent'
   | 'repository'
   | 'would_lose'
+  | 'open_elsewhere'
   | 'unsupported'
   | 'unavailable'
 

@@ -46,13 +46,17 @@ interface Opened {
   takeUpLive(): Promise<void>
 }
 
-/** `open` answers with a refusal as long as there is no store to be had, e.g. in a folder that is not trusted. */
+/**
+ * `open` answers with a refusal as long as there is no store to be had, e.g. in a folder that is not trusted; `onMayOpen`
+ * tells when that may have changed.
+ */
 export function lifecycleSession(
   open: () => Promise<ParentsDoor | Refusal>,
   extensionId: string,
   key: string,
+  onMayOpen: (listener: () => void) => { dispose(): void } = () => ({ dispose: () => undefined }),
 ): CoxswainSession {
-  return new Session(open, extensionId, key)
+  return new Session(open, extensionId, key, onMayOpen)
 }
 
 class Session implements CoxswainSession {
@@ -63,6 +67,7 @@ class Session implements CoxswainSession {
     private readonly openStore: () => Promise<ParentsDoor | Refusal>,
     private readonly extensionId: string,
     private readonly key: string,
+    private readonly onMayOpen: (listener: () => void) => { dispose(): void },
   ) {}
 
   async launch(request: unknown): Promise<Launched | Refused> {
@@ -179,16 +184,20 @@ class Session implements CoxswainSession {
     let disposed = false
     const follow = async (): Promise<void> => {
       const opened = await this.open()
-      if (isRefusal(opened) || disposed) return
+      if (isRefusal(opened) || disposed || following !== undefined) return
+      waiting.dispose()
       const { store, secret, session } = opened
       following = store.onDidChange((child) => {
         if (child.parentSession === session) listener(handleOf(child, secret))
       })
     }
-    follow().catch(() => undefined)
+    const tryToFollow = (): void => void follow().catch(() => undefined)
+    const waiting = this.onMayOpen(tryToFollow)
+    tryToFollow()
     return {
       dispose: () => {
         disposed = true
+        waiting.dispose()
         following?.dispose()
       },
     }

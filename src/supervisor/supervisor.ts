@@ -635,7 +635,7 @@ export class Supervisor {
     const found = await openIn(child.sessionId, agent, tools.environment)
     if (found === undefined) return null
     const message = `The session of "${child.title}" is open in another process (${found.pid}). End it there first; two in one session lose the work of one.`
-    return { code: 'busy', message }
+    return { code: 'open_elsewhere', message }
   }
 
   private async resume(caller: Caller, id: string, message: string | undefined): Promise<ResumeAnswer | Refusal> {

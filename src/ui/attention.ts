@@ -3,7 +3,7 @@
 import * as vscode from 'vscode'
 import { z } from 'zod'
 import type { Child } from '../core/child'
-import { happenings, isUrgent, type Happening } from './present/attention'
+import { claimedOf, happenings, isUrgent, type Happening } from './present/attention'
 import { t } from './present/l10n'
 import { forNotice } from './present/safe'
 import { titleOf } from './present/words'
@@ -81,14 +81,19 @@ export class Attention implements vscode.Disposable {
     this.plan()
     const opened = await this.supervision.open()
     if (opened.kind === 'closed') return
-    const ours: { child: Child; happening: Happening }[] = []
-    for (const { childId, happening } of ready) {
+    const still = ready.flatMap(({ childId, happening }) => {
       const child = this.still(childId, happening)
       if (child === null) this.known.delete(`${childId} ${happening.key}`)
-      // Claimed as well when it is before their eyes: no other window has to speak of it.
-      else if ((await opened.coxswain.tellOnce(childId, happening.key)) && !this.seen(childId))
-        ours.push({ child, happening })
-    }
+      return child === null ? [] : [{ child, happening }]
+    })
+    // Claimed as well when it is before their eyes: no other window has to speak of it.
+    const claimed = await claimedOf(
+      still,
+      ({ child, happening }) => opened.coxswain.tellOnce(child.id, happening.key),
+      (error) =>
+        this.log.error('an event could not be claimed, so that another window may tell of it too', String(error)),
+    )
+    const ours = claimed.filter(({ child }) => !this.seen(child.id))
     for (const { child, happening } of ours) if (isUrgent(happening)) void this.runCommand(child, happening)
     const wanted = vscode.workspace.getConfiguration('coxswain').get<string>('notifications', 'all')
     const shown = ours.filter(({ happening }) => wanted === 'all' || (wanted === 'needsYou' && isUrgent(happening)))

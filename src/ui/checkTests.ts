@@ -38,11 +38,11 @@ export class CheckTests implements vscode.Disposable {
     const opened = await this.supervision.open()
     const child = opened.kind === 'open' ? opened.coxswain.view.get(childId)?.child : undefined
     if (opened.kind === 'closed' || child === undefined || child.verdict === null) return
+    const { criteria } = await opened.coxswain.contract(childId)
     const controller = (this.controller ??= this.makeController())
     const item = controller.createTestItem(childId, titleOf(child))
     item.description = child.task.recipe.label
     controller.items.add(item)
-    const { criteria } = await opened.coxswain.contract(childId)
     for (const [n, words] of criteria.entries()) {
       const criterion = controller.createTestItem(`criterion ${n}`, words)
       criterion.description = t('for you to judge')

@@ -27,7 +27,16 @@ async function door(supervision: Supervision): Promise<ParentsDoor | Refusal> {
 export function lifecycleApi(supervision: Supervision): CoxswainApi {
   const session = (extensionId: string, key: string): CoxswainSession => {
     const loaded = import('../parent/lifecycle').then(({ lifecycleSession }) =>
-      lifecycleSession(() => door(supervision), extensionId, key),
+      lifecycleSession(
+        () => door(supervision),
+        extensionId,
+        key,
+        // Not while it is being opened or was refused: asking then would only be refused again.
+        (listener) =>
+          supervision.onDidChange(() => {
+            if (supervision.state === 'idle' || supervision.state === 'open') listener()
+          }),
+      ),
     )
     return {
       launch: async (request) => (await loaded).launch(request),

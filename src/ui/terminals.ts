@@ -4,18 +4,18 @@ import * as vscode from 'vscode'
 import { isLive } from '../core/child'
 import type { ChildView } from '../supervisor/view'
 import type { Acts, Outcome } from './acts'
+import { OneAtATime } from './oneAtATime'
+import { resumeOnceLeft } from './onceLeft'
 import { t } from './present/l10n'
 import { titleOf } from './present/words'
 import type { Supervision } from './supervision'
 
 /** A child is paused within its grace for stopping and what the sweep takes. */
 const pauseMs = 30_000
-/** The agent in a closed terminal writes down its session before it goes. */
-const leaveMs = 10_000
-const askAgainMs = 250
 
 export class Terminals implements vscode.Disposable {
   private readonly open = new Map<string, vscode.Terminal>()
+  private readonly opening = new OneAtATime<Outcome>()
   private readonly closing: vscode.Disposable
 
   constructor(
@@ -28,7 +28,11 @@ export class Terminals implements vscode.Disposable {
   }
 
   /** Pauses the child and opens its session in a terminal; shows the one that is there already. */
-  async takeOver({ child }: ChildView): Promise<Outcome> {
+  takeOver(view: ChildView): Promise<Outcome> {
+    return this.opening.run(view.child.id, () => this.openFor(view))
+  }
+
+  private async openFor({ child }: ChildView): Promise<Outcome> {
     const here = this.open.get(child.id)
     if (here !== undefined) {
       here.show()
@@ -51,11 +55,8 @@ export class Terminals implements vscode.Disposable {
   async handBack({ child }: ChildView, text: string): Promise<Outcome> {
     const terminal = this.open.get(child.id)
     terminal?.dispose()
-    for (let waited = 0; ; waited += askAgainMs) {
-      const outcome = await this.acts.resume(child.id, text)
-      if (outcome.ok || terminal === undefined || waited >= leaveMs) return outcome
-      await new Promise((resolve) => setTimeout(resolve, askAgainMs))
-    }
+    const resume = (): Promise<Outcome> => this.acts.resume(child.id, text)
+    return terminal === undefined ? await resume() : await resumeOnceLeft(resume)
   }
 
   private async ended(childId: string): Promise<boolean> {

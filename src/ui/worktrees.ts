@@ -9,7 +9,8 @@ import { discardChild } from './handBack'
 import { actions } from './present/actions'
 import { t } from './present/l10n'
 import { forPick } from './present/safe'
-import { phaseWords, sizeWords, titleOf } from './present/words'
+import { phaseWords, titleOf } from './present/words'
+import { worktreeFigures } from './present/worktrees'
 import type { Changes } from './review/changes'
 
 interface Row extends vscode.QuickPickItem {
@@ -17,7 +18,7 @@ interface Row extends vscode.QuickPickItem {
 }
 
 export function worktreeCommands(room: CommandRoom): void {
-  const { command, opened, supervision } = room
+  const { command, opened, supervision, log } = room
   command('manageWorktrees', async () => {
     const view = await opened()
     const now = await supervision.open()
@@ -30,7 +31,9 @@ export function worktreeCommands(room: CommandRoom): void {
       void vscode.window.showInformationMessage(t('No child has a worktree.'))
       return
     }
-    const childId = await pickWorktree(children, now.coxswain.changes)
+    const childId = await pickWorktree(children, now.coxswain.changes, (error) =>
+      log.error('a worktree could not be looked at', String(error)),
+    )
     const chosen = childId === null ? undefined : view.get(childId)
     if (chosen !== undefined) await act(chosen.child)
   })
@@ -62,7 +65,11 @@ export function worktreeCommands(room: CommandRoom): void {
 }
 
 /** The list is there at once; sizes and losses come in one worktree after the other. */
-function pickWorktree(children: readonly Child[], changes: Changes): Promise<string | null> {
+function pickWorktree(
+  children: readonly Child[],
+  changes: Changes,
+  failed: (error: unknown) => void,
+): Promise<string | null> {
   return new Promise((resolve) => {
     const pick = vscode.window.createQuickPick<Row>()
     let over = false
@@ -101,9 +108,7 @@ function pickWorktree(children: readonly Child[], changes: Changes): Promise<str
     const look = async (): Promise<void> => {
       for (const child of children) {
         if (over) return
-        const [room, loss] = [await changes.room(child.id), await changes.loss(child.id)]
-        const size = room === null ? null : `${sizeWords(room.bytes)}${room.complete ? '' : '+'}`
-        known.set(child.id, [size, loss].filter((part) => part !== null).join(' · '))
+        known.set(child.id, await worktreeFigures(child.id, changes, failed))
         if (over) return
         const active = pick.activeItems[0]?.childId
         pick.items = rows()
@@ -111,7 +116,8 @@ function pickWorktree(children: readonly Child[], changes: Changes): Promise<str
       }
       pick.busy = false
     }
-    look().catch(() => {
+    look().catch((error: unknown) => {
+      failed(error)
       if (!over) pick.busy = false
     })
   })

@@ -5,6 +5,7 @@ import { EntryCache } from './cache'
 import { button, progressRing, textField } from './controls'
 import { el, icon, setText, show } from './dom'
 import { entryRow, missingRow, reportTitle } from './entries'
+import { Finding } from './finding'
 import { Header } from './header'
 import { VirtualList } from './list'
 import { Steering, type Wish } from './steering'
@@ -184,7 +185,6 @@ async function tellWish(wish: Wish): Promise<void> {
 
 // ---- find ----
 
-let foundAt: number | null = null
 const findCount = el('span', 'find-count')
 findCount.setAttribute('role', 'status')
 const findField = textField({ label: say.find, placeholder: say.find, enter: (_words, back) => find(back) })
@@ -202,19 +202,18 @@ findBar.addEventListener('keydown', (event) => {
   if (event.key === 'Escape') closeFind()
 })
 let findWish = -1
-let findQuery = ''
+const finding = new Finding((request) => {
+  if (saved.childId === null) return
+  findWish = ++wishes
+  vscode.postMessage({ type: 'find', wish: findWish, childId: saved.childId, ...request })
+})
 function find(back = false): void {
   const query = findField.value.trim()
-  if (query === '' || saved.childId === null) return
-  // Other words begin anew.
-  if (query !== findQuery) foundAt = null
-  findQuery = query
-  findWish = ++wishes
-  vscode.postMessage({ type: 'find', wish: findWish, childId: saved.childId, query, after: foundAt, back })
+  if (query !== '' && saved.childId !== null) finding.press(query, back)
 }
 function closeFind(): void {
   findBar.hidden = true
-  foundAt = null
+  finding.startOver()
   mark(null)
   list.renew(list.mountedRows())
   list.element.focus()
@@ -222,7 +221,7 @@ function closeFind(): void {
 document.addEventListener('keydown', (event) => {
   if (event.key !== 'f' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return
   event.preventDefault()
-  foundAt = null
+  finding.startOver()
   findBar.hidden = false
   findField.focus()
 })
@@ -250,7 +249,7 @@ function showChild(childId: string, kept: boolean): void {
   unfolded.clear()
   list.clear()
   seenTo = 0
-  foundAt = null
+  finding.startOver()
   mark(null)
   show(page, false)
   show(gone, false)
@@ -325,10 +324,9 @@ window.addEventListener('message', (event: MessageEvent<ToWebview>) => {
       return
     case 'found':
       if (message.wish !== findWish) return
-      foundAt = message.at
       setText(findCount, say.found(message.place, message.count))
       if (message.at !== null) goTo(message.at)
-      return
+      return finding.answered(message.at)
     case 'go':
       // Before the snapshot has come there is no row to go to yet.
       if (page.hidden) {

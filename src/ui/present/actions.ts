@@ -103,24 +103,30 @@ function discard(child: Child): Able {
   return hasWorktree(child)
 }
 
-function pause(child: Child): Able {
+/** Why there is nothing to pause or to stop, or null while it is on its way or at work. */
+function whyIdle(child: Child): string | null {
   switch (child.phase) {
     case 'PENDING':
-      return no(t('it has not started yet'))
+    case 'STARTING':
+    case 'RUNNING':
+      return null
     case 'CANCEL_REQUESTED':
-      return no(t('it is being stopped'))
+      return t('it is being stopped already')
     case 'INTERRUPTED':
-      return no(child.paused ? t('it is paused already') : t('it is not running'))
+      return child.paused ? t('it is paused already') : t('it is not running')
     case 'SUCCESS':
     case 'FAILURE':
     case 'CANCELLED':
-      return no(t('it has ended'))
+      return t('it has ended')
     case 'UNKNOWN':
-      return no(t('it cannot be seen at the moment'))
-    case 'STARTING':
-    case 'RUNNING':
-      break
+      return t('it cannot be seen at the moment')
   }
+}
+
+function pause(child: Child): Able {
+  const idle = whyIdle(child)
+  if (idle !== null) return no(idle)
+  if (child.phase === 'PENDING') return no(t('it has not started yet'))
   if (child.verifying) return no(t('its work is being verified'))
   if (child.delegating) return no(t('it waits for its children'))
   if (isSettingUp(child)) return child.setup?.endRequest ? no(t('it is being paused')) : yes
@@ -158,22 +164,9 @@ function resume(child: Child): Able {
 }
 
 function stop(child: Child): Able {
-  switch (child.phase) {
-    case 'PENDING':
-    case 'STARTING':
-    case 'RUNNING':
-      return yes
-    case 'INTERRUPTED':
-      return child.paused ? yes : no(t('it is not running'))
-    case 'CANCEL_REQUESTED':
-      return no(t('it is being stopped already'))
-    case 'SUCCESS':
-    case 'FAILURE':
-    case 'CANCELLED':
-      return no(t('it has ended'))
-    case 'UNKNOWN':
-      return no(t('it cannot be seen at the moment'))
-  }
+  // A paused child can still be called off.
+  const idle = child.phase === 'INTERRUPTED' && child.paused ? null : whyIdle(child)
+  return idle === null ? yes : no(idle)
 }
 
 /** Words for `contextValue`, which menus match one by one: `viewItem =~ /\bcanSteer\b/`. */
@@ -194,6 +187,7 @@ export function facets(child: Child): readonly string[] {
     ...(child.takenOver && !isLive(child) ? ['takenOver'] : []),
     ...(child.suggestion !== null && isLive(child) ? ['suggests'] : []),
     ...(child.automaticSteering && isLive(child) ? ['automatic'] : []),
+    ...(!child.automaticSteering && isLive(child) && can.stop.able ? ['byHand'] : []),
     ...(openRequests(child).length > 0 && child.phase === 'RUNNING' ? ['asks'] : []),
     ...(child.worktree !== null && !child.discarded ? ['hasWorktree'] : []),
     ...(child.verdict !== null ? ['hasVerdict'] : []),

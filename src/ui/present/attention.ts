@@ -65,3 +65,23 @@ export function happenings(child: Child): readonly Happening[] {
 export function isUrgent({ kind }: Happening): boolean {
   return kind === 'asks' || kind === 'needs'
 }
+
+/**
+ * Those that are this window's to tell. One whose claim fails is told all the same: heard twice is better than never, and
+ * no other event waits for it.
+ */
+export async function claimedOf<T>(
+  events: readonly T[],
+  claim: (event: T) => Promise<boolean>,
+  failed: (error: unknown) => void,
+): Promise<readonly T[]> {
+  const ours: T[] = []
+  for (const event of events) {
+    const claimed = await claim(event).catch((error: unknown) => {
+      failed(error)
+      return true
+    })
+    if (claimed) ours.push(event)
+  }
+  return ours
+}

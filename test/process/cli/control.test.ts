@@ -620,6 +620,15 @@ describe('looking', () => {
   })
 })
 
+it('says of a pause and of a stop what was asked for', async () => {
+  stage = Stage.make()
+  const id = await stage.detached(script({ say: 'up' }, stage.waits('go')))
+  await eventually(() => stage.said(id).includes('up'), 'it is at work')
+  expect((await stage.cli('interrupt', id)).out).toMatch(/^Pause requested\. /)
+  await stage.settled(id)
+  expect((await stage.cli('stop', id)).out).toMatch(/^Stop requested\. /)
+})
+
 describe('discard', () => {
   it('removes a clean worktree and its branch, keeps work unless told, and refuses a running child', async () => {
     stage = Stage.make()

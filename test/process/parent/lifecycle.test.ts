@@ -20,6 +20,31 @@ async function launch(session: CoxswainSession, goal: string, more: Partial<Laun
   return launched.handle
 }
 
+it('a listener that came before there was a store hears of its children once there is one', async () => {
+  stage = Stage.make()
+  const coxswain = await stage.coxswain()
+  let trusted = false
+  const mayOpen = new Set<() => void>()
+  const session = lifecycleSession(
+    () => (trusted ? parentsDoor(coxswain) : Promise.resolve({ error: { code: 'untrusted', message: 'Not yet.' } })),
+    'some.extension',
+    'main',
+    (listener) => {
+      mayOpen.add(listener)
+      return { dispose: () => mayOpen.delete(listener) }
+    },
+  )
+  const heard: string[] = []
+  const listening = session.onDidChange(({ childId }) => heard.push(childId))
+  expect(await session.launch({ goal: 'x', correlation_id: 'early' })).toMatchObject({ error: { code: 'untrusted' } })
+  trusted = true
+  for (const listener of mayOpen) listener()
+  const handle = await launch(session, script({ say: 'one' }))
+  await eventually(() => heard.includes(handle.childId), 'it is heard of')
+  expect(mayOpen.size).toBe(0)
+  listening.dispose()
+})
+
 const unknown = {
   phase: 'UNKNOWN',
   condition: null,

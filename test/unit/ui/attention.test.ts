@@ -1,7 +1,7 @@
 // What is worth a notification, and that each is worth exactly one.
 import { expect, test } from 'vitest'
 import type { Child } from '../../../src/core/child'
-import { happenings } from '../../../src/ui/present/attention'
+import { claimedOf, happenings } from '../../../src/ui/present/attention'
 import { approval, at, attempt, child, ended, question, steer, verdict } from './children'
 
 const told = (over: Partial<Child>): string =>
@@ -46,4 +46,15 @@ test('the same event keeps its name while figures in it move; another round or a
   expect(key(missed(2))).toBe(key(missed(3)))
   expect(key(missed(2))).not.toBe(key({ ...missed(2), round: 2 }))
   expect(key({ requests: [question()] })).not.toBe(key({ requests: [question('', { attempt: 2 })] }))
+})
+
+test('an event whose claim fails is told, and so are those after it; one that another window has claimed is not', async () => {
+  const failures: string[] = []
+  const ours = await claimedOf(
+    ['mine', 'theirs', 'unwritten', 'mine too'],
+    (event) => (event === 'unwritten' ? Promise.reject(new Error('disk full')) : Promise.resolve(event !== 'theirs')),
+    (error) => failures.push(String(error)),
+  )
+  expect(ours).toEqual(['mine', 'unwritten', 'mine too'])
+  expect(failures).toEqual(['Error: disk full'])
 })

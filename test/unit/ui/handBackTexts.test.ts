@@ -1,6 +1,7 @@
 // Texts that leave for a child, a pull request or a bug report: whole, in order, and with nothing in them that does not
 // belong there.
 import { expect, test } from 'vitest'
+import { worktreeFigures } from '../../../src/ui/present/worktrees'
 import { commentsMessage } from '../../../src/ui/present/reviewComments'
 import { diagnosticsText } from '../../../src/ui/present/diagnostics'
 import { linkedChild } from '../../../src/ui/present/link'
@@ -89,4 +90,20 @@ test.each<[string, string | null]>([
   [`/child/${'x'.repeat(101)}`, null],
 ])('a link to %s names no more than a child to show', (path, child) => {
   expect(linkedChild(path)).toBe(child)
+})
+
+test('a worktree that cannot be looked at says what is not known of it, and the reason is heard', async () => {
+  const failures: string[] = []
+  const look = (room: Promise<{ bytes: number; complete: boolean }>, loss: Promise<string>): Promise<string> =>
+    worktreeFigures('c-1', { room: () => room, loss: () => loss }, (error) => failures.push(String(error)))
+  expect(await look(Promise.resolve({ bytes: 2_048, complete: false }), Promise.resolve('nothing would be lost'))).toBe(
+    '2.0 KB+ · nothing would be lost',
+  )
+  expect(await look(Promise.reject(new Error('EACCES')), Promise.resolve('nothing would be lost'))).toBe(
+    'its size could not be found out · nothing would be lost',
+  )
+  expect(await look(Promise.resolve({ bytes: 2_048, complete: true }), Promise.reject(new Error('no git')))).toBe(
+    '2.0 KB · it could not be found out what would be lost',
+  )
+  expect(failures).toEqual(['Error: EACCES', 'Error: no git'])
 })

@@ -94,6 +94,22 @@ function holds(when: string, item: string): boolean {
   })
 }
 
+/** Whether a row's menu has an entry. */
+const inMenu = (command: string, over: Partial<Child>): boolean =>
+  (menus['view/item/context'] ?? []).some(
+    ({ command: each, when }) => each === `coxswain.${command}` && holds(when ?? '', facets(child(over)).join(' ')),
+  )
+
+test.each<[string, Partial<Child>, string[]]>([
+  ['runs', {}, ['attachFiles', 'automate']],
+  ['runs and is steered automatically', { automaticSteering: true }, ['attachFiles', 'dontAutomate']],
+  ['is paused', { phase: 'INTERRUPTED', paused: true }, ['attachFiles']],
+  ['is done', ended('SUCCESS'), ['attachFiles']],
+  ['was discarded', ended('SUCCESS', { discarded: true }), []],
+])('the menu of a child that %s has files and automatic steering as far as they do something', (_what, over, shown) => {
+  expect(['attachFiles', 'automate', 'dontAutomate'].filter((command) => inMenu(command, over))).toEqual(shown)
+})
+
 test.each<[string, Partial<Child>, string]>([
   ['runs', {}, 'steer pause stop'],
   ['asks', { requests: [question()] }, 'answerNext pause stop'],

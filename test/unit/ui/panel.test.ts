@@ -49,7 +49,7 @@ test.each<[string, Partial<Child>, string[]]>([
     { phase: 'CANCEL_REQUESTED' },
     [
       'steer: it is being stopped',
-      'pause: it is being stopped',
+      'pause: it is being stopped already',
       'resume: it is being stopped',
       'stop: it is being stopped already',
     ],

@@ -330,9 +330,9 @@ test('a screen reader hears one sentence that does not change by the second', ()
 })
 
 test.each<[string, Partial<Child>, string]>([
-  ['runs', {}, 'child canSteer canPause canStop hasWorktree loose kept'],
-  ['asks', { requests: [question()] }, 'child canSteer canPause canStop asks hasWorktree loose kept'],
-  ['is preparing', { phase: 'PENDING', attempts: [], worktree: null }, 'child canSteer canStop loose kept'],
+  ['runs', {}, 'child canSteer canPause canStop byHand hasWorktree loose kept'],
+  ['asks', { requests: [question()] }, 'child canSteer canPause canStop byHand asks hasWorktree loose kept'],
+  ['is preparing', { phase: 'PENDING', attempts: [], worktree: null }, 'child canSteer canStop byHand loose kept'],
   [
     'is paused',
     { phase: 'INTERRUPTED', paused: true, attempts: [attempt({ ended: 'INTERRUPTED' })] },
@@ -348,7 +348,7 @@ test.each<[string, Partial<Child>, string]>([
   [
     'runs an agent that cannot resume',
     { task: { ...child().task, recipe: recipe({ abilities: { ...recipe().abilities, resume: false } }) } },
-    'child canSteer canStop hasWorktree loose kept',
+    'child canSteer canStop byHand hasWorktree loose kept',
   ],
 ])('menus of a child that %s', (_what, over, context) => {
   expect(row(view(over), now(90)).context).toBe(context)

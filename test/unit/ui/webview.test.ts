@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import type { PanelEntry } from '../../../src/protocol/panel'
 import { EntryCache } from '../../../webview/transcript/cache'
+import { Finding, type FindRequest } from '../../../webview/transcript/finding'
 import { Heights } from '../../../webview/transcript/heights'
 
 /** The same, the slow way. */
@@ -125,4 +126,26 @@ test('what is far from the view is forgotten when it gets too much, the view and
   const kept = Array.from({ length: 2_000 }, (_, n) => n).filter((n) => cache.get(n) !== undefined)
   expect(kept.length).toBeLessThan(600)
   for (const n of [900, 925, 949, 1_999, 1_950]) expect(kept, String(n)).toContain(n)
+})
+
+test('each of several quick presses in find is one step, from the hit before it', () => {
+  const asked: FindRequest[] = []
+  const finding = new Finding((request) => asked.push(request))
+  for (let press = 0; press < 3; press++) finding.press('heron', false)
+  finding.press('heron', true)
+  for (const hit of [3, 203, 403, 203]) finding.answered(hit)
+  expect(asked.map(({ after, back }) => [after, back])).toEqual([
+    [null, false],
+    [3, false],
+    [203, false],
+    [403, true],
+  ])
+  finding.press('heron', false)
+  finding.press('heron', false)
+  // Other words wait for no answer to the former ones.
+  finding.press('reed', false)
+  expect(asked.slice(4)).toEqual([
+    { query: 'heron', after: 203, back: false },
+    { query: 'reed', after: null, back: false },
+  ])
 })
