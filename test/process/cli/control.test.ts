@@ -625,7 +625,7 @@ it('says of a pause and of a stop what was asked for', async () => {
   const id = await stage.detached(script({ say: 'up' }, stage.waits('go')))
   await eventually(() => stage.said(id).includes('up'), 'it is at work')
   expect((await stage.cli('interrupt', id)).out).toMatch(/^Pause requested\. /)
-  await stage.settled(id)
+  await eventually(async () => (await stage.child(id)).paused, 'it is paused')
   expect((await stage.cli('stop', id)).out).toMatch(/^Stop requested\. /)
 })
 
