@@ -221,6 +221,11 @@ export function currentAttempt(child: Child): Attempt | undefined {
   return child.attempts[child.attempts.length - 1]
 }
 
+/** Called off by Coxswain itself before anything of it began: its dispatch failed, and whoever sent it was told so. */
+export function wasTakenBack(child: Child): boolean {
+  return child.attempts.length === 0 && child.stopRequest?.by.kind === 'coxswain'
+}
+
 /** True from the announcement of a setup until nothing of it runs any more. */
 export function isSettingUp(child: Child): boolean {
   return child.setup !== null && child.setup.outcome === null

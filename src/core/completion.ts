@@ -1,7 +1,7 @@
 // Which completions a parent is owed: the settled rounds of its children, grouped as they are told. Derived from the
 // children's folds alone, so that every reader finds the same ones under the same ids, before and after any restart; what
 // was due once stays due, with the same content, until it is acknowledged.
-import { isPause, type Attempt, type Child } from './child'
+import { isPause, wasTakenBack, type Attempt, type Child } from './child'
 import { personSession } from './ownership'
 
 /** One telling: what one delegation's children came to in one round. */
@@ -32,7 +32,7 @@ export interface DueNotice {
  */
 export function completionsOf(children: readonly Child[]): readonly DueCompletion[] {
   const due: DueCompletion[] = []
-  for (const delegation of byDelegation(children)) {
+  for (const delegation of byDelegation(children.filter((child) => !wasTakenBack(child)))) {
     due.push(...(delegation.some((child) => child.independentCompletions) ? [] : firstRounds(delegation)))
     for (const child of delegation)
       for (const { round, at } of child.completions)

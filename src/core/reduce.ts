@@ -371,11 +371,7 @@ function applySetupStarted(child: Child, event: ChildEvent & { type: 'setupStart
   const { marker, hash, command, copy, message } = event
   return {
     ...child,
-    phase: 'STARTING',
-    paused: false,
-    stopRequest: null,
-    settledAt: null,
-    round: event.round,
+    ...begun(event.round),
     setupPauses: child.setupPauses.map(({ from, to }) => ({ from, to: to ?? event.at })),
     setup: {
       startedAt: event.at,
@@ -469,19 +465,8 @@ function applyLaunching(child: Child, event: ChildEvent & { type: 'launching' })
   const carried = new Set(event.carried)
   return {
     ...child,
-    phase: 'STARTING',
-    expiredAt: null,
-    paused: false,
-    takenOver: false,
-    verifying: false,
-    retrying: false,
-    delegating: false,
-    stopRequest: null,
-    parked: null,
-    partialAccepted: false,
+    ...begun(event.round),
     verdict: event.reason === 'retry' ? child.verdict : null,
-    settledAt: null,
-    round: event.round,
     sessionId: event.sessionId,
     attempts: [...child.attempts, attempt],
     cursor: { stdout: 0, stderr: 0 },
@@ -491,6 +476,25 @@ function applyLaunching(child: Child, event: ChildEvent & { type: 'launching' })
         : steer,
     ),
   }
+}
+
+/** What every beginning of an attempt, or of a setup before the first, does away with. */
+function begun(round: number) {
+  return {
+    phase: 'STARTING',
+    round,
+    paused: false,
+    verifying: false,
+    retrying: false,
+    delegating: false,
+    takenOver: false,
+    partialAccepted: false,
+    stopRequest: null,
+    parked: null,
+    verdict: null,
+    settledAt: null,
+    expiredAt: null,
+  } as const satisfies Partial<Child>
 }
 
 function applyStop(child: Child, event: ChildEvent & { type: 'stopRequested' }): Child | null {

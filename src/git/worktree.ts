@@ -509,65 +509,6 @@ async function whyAddFailed(
   )
 }
 
-/**
- * Puts a worktree whose folder was deleted back at its path, on its own branch as that stands now; what was not committed
- * stays lost. Refuses when something is at the path, when git says it was moved, or when the branch is gone or in use.
- */
-export async function restoreWorktree(
-  git: Git,
-  repository: Repository,
-  known: KnownWorktree,
-): Promise<Worktree | Problem> {
-  try {
-    return await git.write(repository.commonDir, async () => {
-      const state = (await reconcile(git, repository.commonDir, [known])).get(known.childId)
-      if (state?.kind !== 'missing' && state?.kind !== 'absent') {
-        return problem('not-ours', `There is no missing worktree at ${known.path} to put back.`)
-      }
-      const entry = (await listWorktrees(git, repository.commonDir)).find(({ path }) => path === known.path)
-      if (entry !== undefined && entry.branch !== `refs/heads/${known.branch}`) {
-        const was = entry.branch?.replace(/^refs\/heads\//, '') ?? entry.head ?? 'an unknown commit'
-        return problem(
-          'not-ours',
-          `The missing worktree ${known.path} was at ${was}, not on ${known.branch}. Put it back by hand: git worktree repair, or git worktree add.`,
-        )
-      }
-      if (await exists(known.path)) return problem('not-ours', `Something else is at ${known.path} now.`)
-      const tip = await revision(git, repository, `refs/heads/${known.branch}`)
-      if (tip === null) {
-        return problem(
-          'gone',
-          `The branch ${known.branch} no longer exists, so there is nothing to put back. Start a new child.`,
-        )
-      }
-      const settings = await readSettings(git, repository.topLevel)
-      const config = withoutRepositoryPrograms(settings)
-      await clearEntry(repository, known.path)
-      await makeFolders(dirname(known.path))
-      await mkdir(known.path, { mode: 0o700 })
-      try {
-        await git.run({
-          cwd: repository.topLevel,
-          args: ['worktree', 'add', '--no-guess-remote', '--', known.path, known.branch],
-          config,
-          network: repository.notes.some(({ code }) => code === 'partial'),
-          timeoutMs: 600_000,
-        })
-        const request = { repository, childId: known.childId, title: '' }
-        const place = { path: known.path, leaf: basename(known.path), note: null }
-        const base = { kind: 'base' as const, commit: known.base, label: known.base.slice(0, 10) }
-        return await finish(git, request, base, place, known.branch, settings, config.length > 0, tip)
-      } catch (failure) {
-        await clearAway(git, repository, known.path, null, known.base)
-        if (!(failure instanceof GitFailure)) throw failure
-        return await whyAddFailed(git, repository, known.path, failure, settings)
-      }
-    })
-  } catch (failure) {
-    return asProblem(failure, `put the worktree ${known.path} back`)
-  }
-}
-
 export interface ListedWorktree {
   readonly path: string
   readonly head: string | null

@@ -94,10 +94,6 @@ export class TranscriptFile {
     return this.owed.length > 0
   }
 
-  get count(): number {
-    return this.next
-  }
-
   /** Lines for people only, e.g. the header. */
   async say(lines: readonly string[]): Promise<void> {
     await this.log.append(lines, false)

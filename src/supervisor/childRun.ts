@@ -10,6 +10,7 @@ import {
   isSettingUp,
   lacksResult,
   openRequests,
+  wasTakenBack,
   type Attempt,
   type Child,
   type EndCause,
@@ -86,6 +87,7 @@ export class ChildRun {
   private talk: Talk | undefined
   /** The first start is under way or over. */
   private begun = false
+  private takenBack = false
   private readonly paths: ChildPaths
 
   /** `log` and `transcript` are this run's from here on. */
@@ -316,9 +318,15 @@ export class ChildRun {
     return this.child.waitingForSlot && this.child.phase === 'PENDING' && !this.begun
   }
 
+  /** Whether it was accepted by mistake; known here before it can be written. */
+  get isTakenBack(): boolean {
+    return this.takenBack || wasTakenBack(this.child)
+  }
+
   /** Accepted by mistake: nothing of it will start. */
   async callOff(reason: string): Promise<void> {
     this.begun = true
+    this.takenBack = true
     const write = (): Promise<void> =>
       this.jobs.enqueue(() => this.record.append([{ type: 'stopRequested', reason, by: coxswain }], true))
     const written = await write().then(

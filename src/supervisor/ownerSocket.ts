@@ -51,8 +51,14 @@ export async function serveCommands(socketPath: string, token: string, commandsF
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     socket.on('error', () => undefined)
-    busy++
-    void serveOne(socket, token, commandsFor).finally(() => busy--)
+    void serveOne(socket, async (line) => {
+      busy++
+      try {
+        return await act(line, token, commandsFor)
+      } finally {
+        busy--
+      }
+    })
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -68,12 +74,13 @@ export async function serveCommands(socketPath: string, token: string, commandsF
   }
 }
 
-async function serveOne(socket: Socket, token: string, commandsFor: CommandsFor): Promise<void> {
+/** Whoever connects and says nothing is nothing to be done, and keeps no owner from going. */
+async function serveOne(socket: Socket, act: (line: string) => Promise<CommandAnswer>): Promise<void> {
   const line = await readLine(socket)
   if (line === undefined) return void socket.destroy()
   let answer: CommandAnswer
   try {
-    answer = await act(line, token, commandsFor)
+    answer = await act(line)
   } catch (error) {
     answer = { error: { code: 'unavailable', message: troubleInWords(error) } }
   }

@@ -1,7 +1,7 @@
 // Everything one owner supervises: accepts work, knows whose it is, keeps the caps, and hands each wish to the run of its
 // child. Answers in-turn; no call here waits for a child.
 import type { AgentsSettings } from '../agents/registry'
-import { currentAttempt, isLive, lacksResult, type Child } from '../core/child'
+import { currentAttempt, isLive, lacksResult, wasTakenBack, type Child } from '../core/child'
 import {
   decideApply,
   decideCapacity,
@@ -388,8 +388,11 @@ export class Supervisor {
     caller: Caller,
     agents: AgentsSettings,
   ): Promise<DispatchAnswer | Refusal> {
-    const here = [...this.runs.values()].map((run) => run.child).filter((child) => child.delegationId === dispatchId)
-    const known = here.length > 0 ? here : this.options.tools.delegated(dispatchId)
+    const here = [...this.runs.values()].filter((run) => run.child.delegationId === dispatchId)
+    const known =
+      here.length > 0
+        ? here.filter((run) => !run.isTakenBack).map((run) => run.child)
+        : this.options.tools.delegated(dispatchId).filter((child) => !wasTakenBack(child))
     if (known.length === 0) return await this.dispatch(request, caller, agents)
     if (known.every((child) => this.mayControl(caller, child))) return this.handle(dispatchId, known)
     return { error: { code: 'invalid', message: 'This id of a dispatch cannot be used. Choose another.' } }

@@ -46,8 +46,8 @@ const stuck = 'stuck'
 
 export class Watch {
   private looking = false
-  /** Children whose ceiling kept the policy from acting have been told of it, by attempt. */
-  private readonly held = new Set<string>()
+  /** The attempts of children at work that have been told that their ceiling keeps the policy from acting. */
+  private readonly held = new Map<string, number>()
 
   constructor(private readonly options: WatchOptions) {}
 
@@ -62,6 +62,7 @@ export class Watch {
       const failures: unknown[] = []
       for (const watched of children)
         if (isAtWork(watched.child)) await this.lookAt(watched).catch((error: unknown) => failures.push(error))
+        else this.held.delete(watched.child.id)
       if (failures.length > 0) throw failures[0]
     } finally {
       this.looking = false
@@ -122,9 +123,9 @@ export class Watch {
     if (!child.automaticSteering) return false
     const spent = ceilingReached(child)
     if (spent === null) return true
-    const key = `${child.id}.${currentAttempt(child)?.n ?? 0}`
-    if (!this.held.has(key)) {
-      this.held.add(key)
+    const attempt = currentAttempt(child)?.n ?? 0
+    if (this.held.get(child.id) !== attempt) {
+      this.held.set(child.id, attempt)
       await watched.note({ type: 'noted', level: 'warning', text: `Not done by itself (${what}): ${spent}.` })
     }
     return false

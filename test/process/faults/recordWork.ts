@@ -192,7 +192,7 @@ export async function afterPowerCut(work: Work, seed: number, target: string): P
   }
   if (due > 0) {
     const transcript = await TranscriptFile.open(paths.transcript, paths.log, () => undefined)
-    const { count: kept } = transcript
+    const kept = lines(paths.transcript).flatMap((line) => readEntry(line) ?? []).length
     if (transcript.cursor(1).stdout !== kept) wrong.push('transcript: it does not know how far it reaches')
     await transcript.append([{ at: 'x', attempt: 1, body: { kind: 'text', text: 'after' } }])
     await transcript.close()

@@ -6,7 +6,7 @@ import { discard } from '../../../src/git/discard'
 import { slug } from '../../../src/git/names'
 import { baseMoved, status } from '../../../src/git/review'
 import { treeHash } from '../../../src/git/treeHash'
-import { reconcile, restoreWorktree } from '../../../src/git/worktree'
+import { reconcile } from '../../../src/git/worktree'
 import { Bench, isGone, mainSnapshot } from './bench'
 
 let bench: Bench
@@ -375,31 +375,6 @@ describe('a worktree over time', () => {
         .match(/^worktree .*$/gm)
         ?.sort(),
     ).toEqual([`worktree ${root}`, `worktree ${again.path}`, `worktree ${foreign}`].sort())
-  })
-
-  it('deleted by hand is put back where it was, with everything that was committed', async () => {
-    const root = bench.repository()
-    const worktree = await bench.add(join(root, 'src'))
-    bench.commit(worktree.path, { 'a.txt': 'work\n' })
-    const repository = await bench.inspect(join(root, 'src'))
-    expect(await restoreWorktree(bench.git, repository, worktree)).toMatchObject({ code: 'not-ours' })
-    rmSync(worktree.path, { recursive: true })
-    expect(await restoreWorktree(bench.git, repository, worktree)).toMatchObject({
-      kind: 'worktree',
-      path: worktree.path,
-      cwd: worktree.cwd,
-      base: worktree.base,
-    })
-    expect(readFileSync(join(worktree.path, 'a.txt'), 'utf8')).toBe('work\n')
-    expect(await status(bench.git, worktree)).toMatchObject({ commits: 1, dirty: false, problems: [] })
-    rmSync(worktree.path, { recursive: true })
-    bench.sh(root, 'worktree', 'prune')
-    expect(await restoreWorktree(bench.git, repository, worktree)).toMatchObject({ kind: 'worktree' })
-    rmSync(worktree.path, { recursive: true })
-    bench.sh(root, 'worktree', 'prune')
-    bench.sh(root, 'branch', '-D', worktree.branch)
-    expect(await restoreWorktree(bench.git, repository, worktree)).toMatchObject({ code: 'gone' })
-    expect(existsSync(worktree.path)).toBe(false)
   })
 
   it('is told how far the branch it started from has moved on', async () => {

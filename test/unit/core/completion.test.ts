@@ -19,6 +19,7 @@ function member(index: number, facts: readonly (readonly [number, Fact])[], more
 }
 
 const { worktree, first, launched, reportOk, exit0, interrupt, stop } = alphabet(1)
+const takenBack: Fact = { type: 'stopRequested', reason: 'not recorded', by: { kind: 'coxswain' } }
 const begun: (readonly [number, Fact])[] = [
   [1, worktree],
   [1, first],
@@ -104,6 +105,15 @@ describe('a batch', () => {
     const [one, other] = [member(0, settled(0, 5)), member(1, settled(1, 9))]
     expect(shown([one, member(1, begun)])).toEqual([])
     expect(shown([other, one])).toEqual(['d.1 kid0+kid1'])
+  })
+
+  it('whose dispatch failed half-way is not told at all: its sender was told that nothing began', () => {
+    const back = member(0, [
+      [1, takenBack],
+      [1, sent(0, 1)],
+    ])
+    expect(shown([back])).toEqual([])
+    expect(shown([back, member(0, settled(0, 5)), member(1, settled(1, 9))])).toEqual(['d.1 kid0+kid1'])
   })
 
   it('is not told before the result is on disk', () => {

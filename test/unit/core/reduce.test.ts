@@ -298,6 +298,9 @@ describe('reduce', () => {
     const b = alphabet(2)
     const again = fold(events(...log, b['setup'], b['setupDone'], { ...a['first'], round: 2 }, a['launched'])) as Child
     expect([again.phase, again.round, again.settledAt, again.misfits]).toEqual(['RUNNING', 2, null, 0])
+    // What is gone of the first round says nothing of the second, from its first moment on.
+    const expired = fold(events(...log, { type: 'expired', days: 14 }, b['setup'])) as Child
+    expect([expired.phase, expired.expiredAt, expired.misfits]).toEqual(['STARTING', null, 0])
   })
 
   test('a steer queued in the instant the attempt ends is missed and rides with the resume', () => {

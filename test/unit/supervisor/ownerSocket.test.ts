@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { askOwner } from '../../../src/supervisor/ownerSocket'
+import type { Commands } from '../../../src/supervisor/commands'
+import { askOwner, serveCommands } from '../../../src/supervisor/ownerSocket'
 
 test.each(['{"action":', '', 'HTTP/1.1 400 Bad Request'])(
   'whoever answers %j where an owner should be is no owner',
@@ -22,3 +23,45 @@ test.each(['{"action":', '', 'HTTP/1.1 400 Bad Request'])(
     }
   },
 )
+
+test('an owner is busy with a command, and not with a client that says nothing', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'cx-socket-'))
+  const socketPath = join(folder, 's')
+  let came: () => void = () => undefined
+  const asked = new Promise<void>((resolve) => (came = resolve))
+  let answer: (value: never) => void = () => undefined
+  const answered = new Promise<never>((resolve) => (answer = resolve))
+  const verify = () => {
+    came()
+    return answered
+  }
+  const server = await serveCommands(socketPath, 't', () => ({ verify }) as unknown as Commands)
+  const silent = connect(socketPath)
+  try {
+    // Served in the order in which they came.
+    await new Promise<void>((resolve) => silent.once('connect', resolve))
+    const refused = askOwner(
+      { socketPath, token: 'x' },
+      { kind: 'person' },
+      'verify',
+      {},
+      { agents: {}, patienceMs: 5_000 },
+    )
+    expect((await refused).kind).toBe('answer')
+    expect(server.isBusy()).toBe(false)
+    const wish = { subagent_id: 'c1' }
+    const told = askOwner({ socketPath, token: 't' }, { kind: 'person' }, 'verify', wish, {
+      agents: {},
+      patienceMs: 5_000,
+    })
+    await asked
+    expect(server.isBusy()).toBe(true)
+    answer({ action: 'verify' } as never)
+    expect((await told).kind).toBe('answer')
+    expect(server.isBusy()).toBe(false)
+  } finally {
+    silent.destroy()
+    server.dispose()
+    rmSync(folder, { recursive: true })
+  }
+})
