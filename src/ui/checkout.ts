@@ -3,6 +3,7 @@ import { realpath } from 'node:fs/promises'
 import * as path from 'node:path'
 import { branches, unlikeHead } from '../git/checkout'
 import type { Git } from '../git/git'
+import { listWorktrees } from '../git/worktree'
 import { placeBelow } from './present/shownPaths'
 
 export class Checkout {
@@ -10,6 +11,8 @@ export class Checkout {
     private readonly git: Git,
     /** Absolute and real. */
     readonly topLevel: string,
+    /** Of the repository: where git keeps what its worktrees share. */
+    private readonly commonDir: string,
   ) {}
 
   /** Where a file lies, relative to the top with `/`, by whatever links it is reached; null when that is elsewhere. */
@@ -23,6 +26,15 @@ export class Checkout {
   async branches(): Promise<readonly string[]> {
     const listed = await branches(this.git, this.topLevel)
     return 'kind' in listed ? [] : listed
+  }
+
+  /** The other checkouts of the repository, children's too, each with the branch or commit it stands on. */
+  async worktrees(): Promise<readonly { readonly path: string; readonly at: string }[]> {
+    const listed = await listWorktrees(this.git, this.commonDir).catch(() => [])
+    return listed.flatMap(({ path: folder, branch, head, bare, prunable }) => {
+      const at = branch?.replace(/^refs\/heads\//, '') ?? head
+      return at === null || bare || prunable || folder === this.topLevel ? [] : [{ path: folder, at }]
+    })
   }
 
   /** Those of these files, relative to the top, that the last commit does not hold as they are; null when git cannot tell. */

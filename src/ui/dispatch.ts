@@ -122,7 +122,7 @@ async function ask(
 ): Promise<Draft | null> {
   const title = t('New child')
   const steps = 3
-  const agents = coxswain.agents()
+  let agents = coxswain.agents()
   // The search for agents goes on while the goal is typed; a failure is told at the step that needs them.
   agents.catch(() => undefined)
   const draft: Draft = {
@@ -156,7 +156,7 @@ async function ask(
       })
       if (goal === undefined || goal === BACK) return null
       if (typeof goal === 'object') {
-        draft.goal = await withMention(goal.mention.trimStart())
+        draft.goal = await withMention(goal.mention.trimStart(), coxswain)
         continue
       }
       draft.goal = goal
@@ -172,14 +172,17 @@ async function ask(
       })
       if (agent === undefined) return null
       if (agent === BACK) step = 1
-      else if (agent === null) void vscode.commands.executeCommand('coxswain.checkAgents')
-      else {
+      else if (agent === null) {
+        await vscode.commands.executeCommand('coxswain.checkAgents')
+        // One may have been installed meanwhile.
+        agents = coxswain.agents()
+        agents.catch(() => undefined)
+      } else {
         // What was remembered of another agent means nothing to this one.
         if (agent !== draft.agent) Object.assign(draft, { model: null, effort: null })
         draft.agent = agent
         step = 3
       }
-      if (agent === null) return null
     } else {
       const contract = await askOne<'none' | 'light' | 'more' | 'file' | 'checks' | TemplateName>({
         title,
@@ -255,9 +258,10 @@ async function ask(
 }
 
 /** The text with the file that was chosen behind its @; without one the @ stays what it is. */
-async function withMention(text: string): Promise<string> {
+async function withMention(text: string, { checkout }: Coxswain): Promise<string> {
   const chosen = await chooseFile(t('Mention a file'))
-  return chosen === null ? text : `${text.slice(0, -1)}@${vscode.workspace.asRelativePath(chosen.uri, false)} `
+  if (chosen === null) return text
+  return `${text.slice(0, -1)}@${(await checkout.place(chosen.uri.fsPath)) ?? chosen.uri.fsPath} `
 }
 
 /** What differs from the usual, for the eye before Enter. */

@@ -1,5 +1,6 @@
 // The rarer choices of a dispatch, in one list that shows what is chosen: each is one step, Escape comes back, and the
 // list is left as it was found. Starts nothing.
+import { basename } from 'node:path'
 import * as vscode from 'vscode'
 import { autonomySchema, type Autonomy } from '../core/events'
 import type { AgentInfo } from '../supervisor/agentsFound'
@@ -124,7 +125,7 @@ const change: Readonly<Record<Exclude<Field, 'done'>, Change>> = {
   },
   effort: async (options) => {
     const own = [...new Set(['low', 'medium', 'high', ...(options.effort === null ? [] : [options.effort])])]
-    const effort = await askOne<string | null | typeof OTHER>({
+    const effort = await chooseOrType({
       title: t('New child: effort'),
       placeholder: t('How long may it think? Not every agent knows this.'),
       items: [
@@ -132,19 +133,11 @@ const change: Readonly<Record<Exclude<Field, 'done'>, Change>> = {
         ...own.map((value) => ({ value, label: forPick(value) })),
         { value: OTHER, label: t('Another word…') },
       ],
-      active: (value) => value === options.effort,
-    })
-    if (effort === undefined || effort === BACK) return
-    if (effort !== OTHER) {
-      options.effort = effort
-      return
-    }
-    const typed = await askText({
-      title: t('New child: effort'),
+      now: options.effort,
       prompt: t('Effort, as this agent names it'),
       refuse: (text) => (text.trim() === '' || text.length > 40 ? t('One word.') : null),
     })
-    if (typed !== undefined && typed !== BACK) options.effort = typed.trim()
+    if (effort !== undefined) options.effort = effort
   },
   autonomy: async (options) => {
     const autonomy = await askOne<Autonomy | null>({
@@ -159,10 +152,10 @@ const change: Readonly<Record<Exclude<Field, 'done'>, Change>> = {
     if (autonomy !== undefined && autonomy !== BACK) options.autonomy = autonomy
   },
   base: async (options, _agent, { checkout }) => {
-    const base = await askOne<string | null | typeof OTHER>({
+    const base = await chooseOrType({
       title: t('New child: base'),
-      placeholder: t('What its worktree starts from'),
-      items: checkout.branches().then((branches) => [
+      placeholder: t('What its worktree starts from: the last commit there'),
+      items: Promise.all([checkout.branches(), checkout.worktrees()]).then(([branches, worktrees]) => [
         { value: null, label: t('What is checked out here') },
         { value: OTHER, label: t('A commit or another name…') },
         ...branches.map((value) => ({
@@ -170,21 +163,19 @@ const change: Readonly<Record<Exclude<Field, 'done'>, Change>> = {
           label: forPick(value),
           iconPath: new vscode.ThemeIcon('git-branch'),
         })),
+        ...worktrees.map(({ path, at }) => ({
+          value: at,
+          label: forPick(basename(path)),
+          description: forPick(t('worktree on {what}', { what: at.slice(0, 100) })),
+          detail: forPick(path, 300),
+          iconPath: new vscode.ThemeIcon('worktree'),
+        })),
       ]),
-      active: (value) => value === options.base,
-    })
-    if (base === undefined || base === BACK) return
-    if (base !== OTHER) {
-      options.base = base
-      return
-    }
-    const typed = await askText({
-      title: t('New child: base'),
+      now: options.base,
       prompt: t('Branch, tag or commit'),
-      value: options.base ?? '',
       refuse: (text) => (text.length > 300 ? t('That is too long for a branch or commit.') : null),
     })
-    if (typed !== undefined && typed !== BACK) options.base = typed.trim() === '' ? null : typed.trim()
+    if (base !== undefined) options.base = base
   },
   several: async (options, agent, _coxswain, agents) => {
     const ticked = options.several?.agents ?? [agent]
@@ -219,3 +210,21 @@ const change: Readonly<Record<Exclude<Field, 'done'>, Change>> = {
 }
 
 const OTHER = Symbol('other')
+
+/** One of the list, or what is typed behind its OTHER; null is no word at all, undefined leaves it as it was. */
+async function chooseOrType(options: {
+  readonly title: string
+  readonly placeholder: string
+  readonly items:
+    readonly Choice<string | null | typeof OTHER>[] | Promise<readonly Choice<string | null | typeof OTHER>[]>
+  readonly now: string | null
+  readonly prompt: string
+  readonly refuse: (text: string) => string | null
+}): Promise<string | null | undefined> {
+  const { title, placeholder, items, now, prompt, refuse } = options
+  const chosen = await askOne({ title, placeholder, items, active: (value) => value === now })
+  if (chosen !== OTHER) return chosen === BACK ? undefined : chosen
+  const typed = await askText({ title, prompt, value: now ?? '', refuse })
+  if (typed === undefined || typed === BACK) return undefined
+  return typed.trim() === '' ? null : typed.trim()
+}

@@ -77,7 +77,7 @@ export function realOpener(context: vscode.ExtensionContext, log: vscode.LogOutp
           setups: () => opened.setups(),
           parents: async () => (await import('../parent/door')).parentsDoor(opened),
           changes: new Changes(git, repository.commonDir, repository.topLevel, (id) => view.get(id)?.child),
-          checkout: new Checkout(git, repository.topLevel),
+          checkout: new Checkout(git, repository.topLevel, repository.commonDir),
           care: {
             reconcile: async () => {
               await opened.takeUpLive()

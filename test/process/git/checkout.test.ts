@@ -37,7 +37,7 @@ it('finds the place of a file by whatever links it is reached, and leaves a link
   const link = `${root}-link`
   symlinkSync(root, link)
   symlinkSync('/etc/hostname', join(root, 'src/name'))
-  const checkout = new Checkout(bench.git, realpathSync(root))
+  const checkout = new Checkout(bench.git, realpathSync(root), join(root, '.git'))
   const files = [`${link}/src/a.js`, `${root}/src/a.js`, `${link}/src/name`, '/etc/hostname', `${link}/not/there.js`]
   expect(await Promise.all(files.map((file) => checkout.place(file)))).toEqual([
     'src/a.js',
@@ -45,5 +45,16 @@ it('finds the place of a file by whatever links it is reached, and leaves a link
     'src/name',
     null,
     null,
+  ])
+})
+
+it('lists the other worktrees with what each stands on', async () => {
+  const root = realpathSync(bench.repository('project', { 'a.txt': 'a\n' }))
+  bench.sh(root, 'worktree', 'add', '-q', '-b', 'feature', `${root}-feature`)
+  bench.sh(root, 'worktree', 'add', '-q', '--detach', `${root}-old`)
+  const head = bench.sh(root, 'rev-parse', 'HEAD').trim()
+  expect(await new Checkout(bench.git, root, join(root, '.git')).worktrees()).toEqual([
+    { path: `${root}-feature`, at: 'feature' },
+    { path: `${root}-old`, at: head },
   ])
 })
