@@ -183,6 +183,8 @@ export interface Child {
   readonly automaticSteering: boolean
   /** What the watch would do with it, until it is done or no longer called for. */
   readonly suggestion: Suggestion | null
+  /** The last suggestion a person did not want, and of which attempt: it is not made again in that one. */
+  readonly dismissed: { readonly attempt: number; readonly suggestion: Suggestion } | null
   readonly verdict: Verdict | null
   /** Every verdict so far, oldest first. */
   readonly verdicts: readonly Verdict[]

@@ -278,6 +278,8 @@ const kinds = [
       .object({ action: z.enum(['steer', 'stop']), reason: z.string(), message: z.string().optional() })
       .nullable(),
   }),
+  /** A person does not want what is suggested now. */
+  z.object({ type: z.literal('suggestionDismissed'), by: actorSchema }),
   z.object({ type: z.literal('parked'), reason: z.string() }),
   /** Raw output, transcripts and results are removed: kept for `days`. */
   z.object({ type: z.literal('expired'), days: z.number().positive() }),

@@ -57,7 +57,12 @@ export function decide(child: WatchedChild, tail: readonly TailLine[], options: 
   if (loop !== null) return { action: 'stop', subagent_id, reason: `loop: ${loop}` }
   const drift = driftIn(child, lines, options)
   if (drift !== null)
-    return { action: 'steer', subagent_id, reason: `drift: ${drift}`, message: options.driftMessage ?? driftMessage }
+    return {
+      action: 'steer',
+      subagent_id,
+      reason: `drift: ${drift.what}`,
+      message: options.driftMessage ?? drift.message,
+    }
   return { action: 'wait', subagent_id, reason: 'on track' }
 }
 
@@ -128,20 +133,27 @@ function loopIn(lines: readonly TailLine[], markers: readonly string[]): string 
   return null
 }
 
-function driftIn(child: WatchedChild, lines: readonly TailLine[], options: PolicyOptions): string | null {
+function driftIn(
+  child: WatchedChild,
+  lines: readonly TailLine[],
+  options: PolicyOptions,
+): { what: string; message: string } | null {
   const { inScope, worktree } = options
   if (inScope !== undefined)
     for (const line of lines) {
       if (typeof line === 'string') continue
       const path = editedPath(line.tool, line.input, worktree)
       if (path !== null && (path.startsWith('/') || path.startsWith('../') || !inScope(path)))
-        return `${line.tool} edits ${path}, outside the contract's scope`
+        return {
+          what: `${line.tool} edits ${path}, outside the contract's scope`,
+          message: `Put ${path} back as it was, and change nothing outside of the contract's scope.`,
+        }
     }
   const markers = (options.driftMarkers ?? defaultDriftMarkers).filter((marker) => !holds(child.goal ?? '', marker))
   for (const line of lines) {
     const text = typeof line === 'string' ? line : `${line.tool} ${sameText(line.input)}`
     const marker = markers.find((candidate) => holds(text, candidate))
-    if (marker !== undefined) return `it is at "${marker}"`
+    if (marker !== undefined) return { what: `it is at "${marker}"`, message: driftMessage }
   }
   return null
 }

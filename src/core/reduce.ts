@@ -90,6 +90,7 @@ function born(event: ChildEvent & { type: 'accepted' }): Child {
     conditions: {},
     automaticSteering: false,
     suggestion: null,
+    dismissed: null,
     verdict: null,
     verdicts: [],
     parked: null,
@@ -326,6 +327,11 @@ function apply(child: Child, event: ChildEvent): Child | null {
       return { ...child, automaticSteering: event.on }
     case 'suggested':
       return isLive(child) ? { ...child, suggestion: event.suggestion } : null
+    case 'suggestionDismissed': {
+      const { suggestion } = child
+      const attempt = child.attempts[child.attempts.length - 1]?.n ?? 0
+      return suggestion === null ? null : { ...child, suggestion: null, dismissed: { attempt, suggestion } }
+    }
     case 'parked': {
       const parked = { ...child, parked: event.reason }
       const ended = child.attempts[child.attempts.length - 1]?.ended ?? null

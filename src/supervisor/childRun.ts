@@ -281,6 +281,7 @@ export class ChildRun {
           | 'takenOver'
           | 'steeringSwitched'
           | 'suggested'
+          | 'suggestionDismissed'
           | 'condition'
       }
     >,

@@ -104,6 +104,7 @@ export const verifyRequestSchema = z.strictObject({ subagent_id: z.string() })
 export const takeOverRequestSchema = z.strictObject({ subagent_id: z.string() })
 export const automateRequestSchema = z.strictObject({ subagent_id: z.string(), on: z.boolean() })
 export const applySuggestionRequestSchema = z.strictObject({ subagent_id: z.string() })
+export const dismissSuggestionRequestSchema = z.strictObject({ subagent_id: z.string() })
 export const acceptPartialRequestSchema = z.strictObject({ subagent_id: z.string() })
 export const retryRequestSchema = z.strictObject({ subagent_id: z.string() })
 export const applyRequestSchema = z.strictObject({
@@ -217,6 +218,8 @@ export interface Commands {
   automate(request: z.infer<typeof automateRequestSchema>): Promise<DoneAnswer | Refusal>
   /** Does what the watch suggests for this child now. */
   applySuggestion(request: z.infer<typeof applySuggestionRequestSchema>): Promise<DoneAnswer | Refusal>
+  /** Takes the suggestion away; the same one is not made again in this attempt. */
+  dismissSuggestion(request: z.infer<typeof dismissSuggestionRequestSchema>): Promise<DoneAnswer | Refusal>
   /** Of the caller's own delegations only; twice is once. */
   acknowledge(request: z.infer<typeof acknowledgeRequestSchema>): Promise<AcknowledgeAnswer | Refusal>
   /** How new worktrees of this repository are set up: a person's to say, nobody else's. */
@@ -248,6 +251,7 @@ export const requestSchemas = {
   acknowledge: acknowledgeRequestSchema,
   automate: automateRequestSchema,
   applySuggestion: applySuggestionRequestSchema,
+  dismissSuggestion: dismissSuggestionRequestSchema,
   setup: setupRequestSchema,
 } as const satisfies { [K in keyof Commands]: z.ZodType<Parameters<Commands[K]>[0]> }
 

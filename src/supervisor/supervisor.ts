@@ -55,6 +55,7 @@ import { DisposedError } from './jobs'
 import { Orchestration } from './orchestration'
 import { openIn, terminalCommand } from './takeOver'
 import type { Problem, Tools } from './tools'
+import { contractOf } from './verifyChild'
 import { Watch, type WatchSettings } from './watch'
 
 export interface SupervisorSettings {
@@ -102,6 +103,7 @@ export class Supervisor {
     this.watch = new Watch({
       settings: () => options.settings().watch,
       newId: options.tools.newId,
+      scopeOf: async (child) => (await contractOf(options.tools.paths, child)).scope,
       did: (child, what, reason) => this.deeds.record({ who: 'policy', what, child: child.id, reason }),
     })
     this.orchestration = new Orchestration({
@@ -288,6 +290,18 @@ export class Supervisor {
               : await run.steer(this.options.tools.newId(), suggestion.message ?? '', by)
           },
           'Done as suggested.',
+        ),
+      dismissSuggestion: ({ subagent_id }) =>
+        done(
+          'suggestion',
+          subagent_id,
+          async (run) => {
+            const { suggestion, title } = run.child
+            if (suggestion === null) return { code: 'finished', message: `There is no suggestion for "${title}" now.` }
+            await run.note({ type: 'suggestionDismissed', by }, (child) => child.suggestion === null)
+            return null
+          },
+          'Dismissed. The same is not suggested again in this attempt.',
         ),
       acceptPartial: ({ subagent_id }) =>
         done(

@@ -5,8 +5,9 @@ import { ceilingReached } from '../core/budget'
 import { acceptance, currentAttempt, openRequests, type Child } from '../core/child'
 import type { Refused } from '../core/decide'
 import type { Actor, Fact } from '../core/events'
-import { decide, stuckWords, tailOf, type PolicyOptions, type QuietLimits } from '../core/policy'
+import { decide, stuckWords, tailOf, type Decision, type PolicyOptions, type QuietLimits } from '../core/policy'
 import type { EntryBody } from '../core/transcript'
+import { globMatcher } from '../verification/globs'
 
 /** What a child that is followed has been doing. */
 export interface Work {
@@ -36,6 +37,8 @@ export interface WatchSettings {
 export interface WatchOptions {
   readonly settings: () => WatchSettings
   readonly newId: () => string
+  /** The globs a child may change, as its contract says; undefined: any. */
+  readonly scopeOf: (child: Child) => Promise<readonly string[] | undefined>
   /** What the policy did. */
   readonly did: (child: Child, what: 'steer' | 'stop' | 'interrupt', reason: string) => void
 }
@@ -48,6 +51,8 @@ export class Watch {
   private looking = false
   /** The attempts of children at work that have been told that their ceiling keeps the policy from acting. */
   private readonly held = new Map<string, number>()
+  /** What each child may change: its contract was frozen before its start. */
+  private readonly scopes = new Map<string, ((path: string) => boolean) | undefined>()
 
   constructor(private readonly options: WatchOptions) {}
 
@@ -62,11 +67,16 @@ export class Watch {
       const failures: unknown[] = []
       for (const watched of children)
         if (isAtWork(watched.child)) await this.lookAt(watched).catch((error: unknown) => failures.push(error))
-        else this.held.delete(watched.child.id)
+        else this.forget(watched.child.id)
       if (failures.length > 0) throw failures[0]
     } finally {
       this.looking = false
     }
+  }
+
+  private forget(childId: string): void {
+    this.held.delete(childId)
+    this.scopes.delete(childId)
   }
 
   private async lookAt(watched: Watched): Promise<void> {
@@ -98,9 +108,14 @@ export class Watch {
     const { child } = watched
     const seen = { subagent_id: child.id, accepting_steer: acceptance(child).accepting, goal: child.task.goal }
     const worktree = child.worktree === null ? {} : { worktree: child.worktree.path }
-    const decision = decide(seen, tailOf(work.recent), { ...this.options.settings().policy, ...worktree })
+    const inScope = await this.scopeOf(child)
+    const decision = decide(seen, tailOf(work.recent), {
+      ...this.options.settings().policy,
+      ...worktree,
+      ...(inScope === undefined ? {} : { inScope }),
+    })
     const { action, reason, message } = decision
-    if (action === 'wait') {
+    if (action === 'wait' || isDismissed(child, decision)) {
       if (child.suggestion !== null) await watched.note({ type: 'suggested', suggestion: null })
       return
     }
@@ -118,6 +133,16 @@ export class Watch {
     if (refused === null) this.options.did(child, action, reason)
   }
 
+  /** A contract that cannot be read says nothing here; the checks tell of it. */
+  private async scopeOf(child: Child): Promise<((path: string) => boolean) | undefined> {
+    if (child.task.contract.level === 'none') return undefined
+    if (!this.scopes.has(child.id)) {
+      const globs = await this.options.scopeOf(child).catch(() => undefined)
+      this.scopes.set(child.id, globs === undefined ? undefined : globMatcher(globs))
+    }
+    return this.scopes.get(child.id)
+  }
+
   private async mayAct(watched: Watched, what: string): Promise<boolean> {
     const { child } = watched
     if (!child.automaticSteering) return false
@@ -130,6 +155,17 @@ export class Watch {
     }
     return false
   }
+}
+
+/** A person did not want just this in the present attempt. */
+function isDismissed(child: Child, { action, reason }: Decision): boolean {
+  const { dismissed } = child
+  return (
+    dismissed !== null &&
+    dismissed.attempt === currentAttempt(child)?.n &&
+    dismissed.suggestion.action === action &&
+    dismissed.suggestion.reason === reason
+  )
 }
 
 /** It has a process that may be expected to say something. */

@@ -95,14 +95,22 @@ describe('one look at a live child', () => {
       {},
       [{ tool: 'Edit', input: { file_path: '/w/child/test/a.py' } }],
       scope,
-      { action: 'steer', reason: "drift: Edit edits test/a.py, outside the contract's scope", message: drifted },
+      {
+        action: 'steer',
+        reason: "drift: Edit edits test/a.py, outside the contract's scope",
+        message: "Put test/a.py back as it was, and change nothing outside of the contract's scope.",
+      },
     ],
     [
       'an edit outside the worktree',
       {},
       [{ tool: 'write_file', input: { path: '/etc/hosts' } }],
       scope,
-      { action: 'steer', reason: "drift: write_file edits /etc/hosts, outside the contract's scope", message: drifted },
+      {
+        action: 'steer',
+        reason: "drift: write_file edits /etc/hosts, outside the contract's scope",
+        message: "Put /etc/hosts back as it was, and change nothing outside of the contract's scope.",
+      },
     ],
     [
       'an edit within the scope',

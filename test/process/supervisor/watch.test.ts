@@ -119,6 +119,37 @@ it('a loop is a suggestion, done by whoever takes it up', async () => {
   expect(await coxswain.commands.applySuggestion({ subagent_id: id })).toMatchObject({ error: { code: 'finished' } })
 })
 
+it('an edit outside of the contract-s scope is a suggestion; dismissed, it is not made again', async () => {
+  stage = Stage.make()
+  const coxswain = await withKid(`
+    say({ type: 'tool_started', id: '1', name: 'write', input: { path: 'docs/a.md' } })
+    say({ type: 'tool_ended', id: '1', output: 'ok' })
+    say({ type: 'tool_started', id: '2', name: 'write', input: { path: 'lib/a.js' } })
+    say({ type: 'tool_ended', id: '2', output: 'ok' })
+    while (!existsSync(${JSON.stringify(join(stage.root, 'latch-go'))})) await pause(20)
+    for (let n = 0; n < 3; n++) {
+      say({ type: 'tool_started', id: 'l' + n, name: 'run', input: { command: 'npm test' } })
+      say({ type: 'tool_ended', id: 'l' + n, output: 'no' })
+    }
+    for (;;) await pause(1000)`)
+  const id = await spawn(coxswain, { contract: { scope: ['docs/**'] } })
+  const child = await stage.until(id, 'suggested', ({ suggestion }) => suggestion !== null)
+  expect(child.suggestion).toEqual({
+    action: 'steer',
+    reason: "drift: write edits lib/a.js, outside the contract's scope",
+    message: "Put lib/a.js back as it was, and change nothing outside of the contract's scope.",
+  })
+  expect(await coxswain.commands.dismissSuggestion({ subagent_id: id })).toMatchObject({ status: 'done' })
+  expect((await stage.child(id)).suggestion).toBe(null)
+  // The next look that finds anything finds something else.
+  stage.open('go')
+  await stage.until(id, 'another', ({ suggestion }) => suggestion !== null)
+  const made = stage.events(id).flatMap((event) => (event.type === 'suggested' ? [event.suggestion?.reason] : []))
+  expect(made).toEqual(["drift: write edits lib/a.js, outside the contract's scope", loopReason])
+  await coxswain.commands.stop({ subagent_id: id })
+  await stage.settled(id)
+})
+
 it('drift is steered by itself where that is on, and is on record as the policy-s act', async () => {
   stage = Stage.make()
   const coxswain = await withKid(`

@@ -143,6 +143,7 @@ export const child = (over: Partial<Child> = {}): Child => ({
   completions: [],
   automaticSteering: false,
   suggestion: null,
+  dismissed: null,
   expiredAt: null,
   noticed: [],
   notes: [],
