@@ -43,6 +43,9 @@ export const fromWebviewSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('acceptPartial'), wish, childId }),
   /** Asks how, and before it overrides anything; the questions are the host's. */
   z.strictObject({ type: z.literal('apply'), wish, childId }),
+  /** Does what is suggested for it, or takes that away: the suggestion of this reason, and no other. */
+  z.strictObject({ type: z.literal('applySuggestion'), wish, childId, reason: typed }),
+  z.strictObject({ type: z.literal('dismissSuggestion'), wish, childId, reason: typed }),
   /** Takes back every steer that was missed. */
   z.strictObject({ type: z.literal('dismissMissed'), wish, childId }),
   z.strictObject({ type: z.literal('resume'), wish, childId, text: typed.nullable() }),
@@ -59,6 +62,8 @@ export const fromWebviewSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('review'), childId }),
   /** A terminal in its worktree, for a person to go on where it stands. */
   z.strictObject({ type: z.literal('takeOver'), childId }),
+  /** Asks for a message, closes its terminal and lets it go on here. */
+  z.strictObject({ type: z.literal('handBack'), childId }),
   /** The file a check points at, at its line, or all it found; `check` counts from 0 in the verdict shown. */
   z.strictObject({ type: z.literal('openCheck'), childId, check: n, what: z.enum(['file', 'finding']) }),
   /** Show the whole of an entry that was cut, in an editor. */
@@ -147,7 +152,14 @@ export const panelChildSchema = z.object({
     apply: able,
     retry: able,
     acceptPartial: able,
+    takeOver: able,
   }),
+  /** A person has its session in a terminal. */
+  takenOver: z.boolean(),
+  /** What the watch would do: for which reason, and in which words it would steer. */
+  suggestion: z
+    .object({ action: z.enum(['steer', 'stop']), reason: z.string(), message: z.string().nullable() })
+    .nullable(),
   /** Its worktree is gone: nothing can be sent to it any more. */
   discarded: z.boolean(),
   /** It says it is done, so that its work waits for a person. */

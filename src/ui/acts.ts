@@ -76,6 +76,10 @@ export class Acts {
     return this.ask((commands) => commands.applySuggestion({ subagent_id: childId }))
   }
 
+  dismissSuggestion(childId: string): Promise<Outcome> {
+    return this.ask((commands) => commands.dismissSuggestion({ subagent_id: childId }))
+  }
+
   acceptPartial(childId: string): Promise<Outcome> {
     return this.ask((commands) => commands.acceptPartial({ subagent_id: childId }))
   }

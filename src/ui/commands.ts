@@ -236,15 +236,16 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
     for (const child of await meant(args, can('retry'), t('Ask a child again with what did not pass'), needed))
       say(child, await acts.retry(child.child.id))
   })
+  const suggests: Wanted = (child) => isLive(child) && child.suggestion !== null
   command('applySuggestion', async (...args) => {
-    const suggests: Wanted = (child) => isLive(child) && child.suggestion !== null
-    for (const child of await meant(
-      args,
-      suggests,
-      t('Do what is suggested'),
-      t('Nothing is suggested for any child.'),
-    ))
+    const nothing = t('Nothing is suggested for any child.')
+    for (const child of await meant(args, suggests, t('Do what is suggested'), nothing))
       say(child, await acts.applySuggestion(child.child.id))
+  })
+  command('dismissSuggestion', async (...args) => {
+    const nothing = t('Nothing is suggested for any child.')
+    for (const child of await meant(args, suggests, t('Dismiss what is suggested'), nothing))
+      say(child, await acts.dismissSuggestion(child.child.id))
   })
   const switchSteering = async (on: boolean, title: string, args: unknown[]): Promise<void> => {
     const other: Wanted = (child) => isLive(child) && child.automaticSteering !== on

@@ -14,6 +14,8 @@ export interface HeaderActs {
   readonly review: () => void
   readonly verify: () => void
   readonly apply: () => void
+  readonly takeOver: () => void
+  readonly handBack: () => void
   readonly refused: (why: string) => void
 }
 
@@ -28,6 +30,7 @@ export class Header {
   private readonly goal = el('div', 'goal-text')
   private readonly goalFold: HTMLDetailsElement
   private readonly buttons: Record<Exclude<keyof PanelChild['can'], 'retry' | 'acceptPartial'>, ButtonControl>
+  private readonly handBack: ButtonControl
   private child: PanelChild | null = null
 
   constructor(acts: HeaderActs) {
@@ -40,11 +43,13 @@ export class Header {
       review: button({ label: say.review, icon: 'diff-multiple', press: acts.review, refused }),
       verify: button({ label: say.verify, icon: 'beaker', press: acts.verify, refused }),
       apply: button({ label: say.apply, icon: 'git-merge', press: acts.apply, refused }),
+      takeOver: button({ label: say.takeOverInTerminal, icon: 'terminal', press: acts.takeOver, refused }),
     }
+    this.handBack = button({ label: say.handBack, icon: 'reply', look: 'primary', press: acts.handBack })
     const fold = el('summary', '', this.title)
     fold.title = say.goal
     this.goalFold = el('details', 'goal', fold, this.goal)
-    const { steer, pause, resume, stop, review, verify, apply } = this.buttons
+    const { steer, pause, resume, stop, review, verify, apply, takeOver } = this.buttons
     const bar = el(
       'div',
       'buttons',
@@ -55,6 +60,8 @@ export class Header {
       review.element,
       verify.element,
       apply.element,
+      takeOver.element,
+      this.handBack.element,
     )
     bar.setAttribute('role', 'toolbar')
     this.element = el(
@@ -99,18 +106,20 @@ export class Header {
     setText(this.goal, child.goal)
     // What can be done is in view; what cannot is there with its reason, but not twice: one of Pause and Resume is enough.
     const { can } = child
-    for (const key of ['steer', 'pause', 'resume', 'stop', 'review', 'verify', 'apply'] as const) {
+    for (const key of ['steer', 'pause', 'resume', 'stop', 'review', 'verify', 'apply', 'takeOver'] as const) {
       const able = can[key]
       this.buttons[key].refuse(able.able ? null : able.why)
     }
-    const { steer, pause, resume, stop, review, verify, apply } = this.buttons
+    const { steer, pause, resume, stop, review, verify, apply, takeOver } = this.buttons
     show(steer.element, !child.discarded)
     show(pause.element, child.live)
-    show(resume.element, !child.live && !child.discarded)
+    show(resume.element, !child.live && !child.discarded && !child.takenOver)
     show(stop.element, child.live || can.stop.able)
     show(review.element, can.review.able)
     show(verify.element, !child.live && !child.discarded && child.hasContract)
     show(apply.element, child.done && can.apply.able)
+    show(takeOver.element, can.takeOver.able && !child.takenOver)
+    show(this.handBack.element, child.takenOver)
   }
 
   /** Once a second while the panel is in view and the child runs. */

@@ -130,6 +130,9 @@ function announce(words: string): void {
   setText(spoken, words)
 }
 
+function takeOver(): void {
+  if (saved.childId !== null) vscode.postMessage({ type: 'takeOver', childId: saved.childId })
+}
 const header = new Header({
   steer: () => steering.focus(),
   pause: () => void tellWish({ type: 'pause' }),
@@ -143,6 +146,10 @@ const header = new Header({
   },
   verify: () => void tellWish({ type: 'verify' }),
   apply: () => void tellWish({ type: 'apply' }),
+  takeOver,
+  handBack: () => {
+    if (saved.childId !== null) vscode.postMessage({ type: 'handBack', childId: saved.childId })
+  },
   refused: (why) => steering.tell(say.because(why), true),
 })
 const verification: Verification = new Verification({
@@ -152,9 +159,7 @@ const verification: Verification = new Verification({
   verify: () => void tellWish({ type: 'verify' }),
   retry: () => void tellWish({ type: 'retry' }),
   acceptPartial: () => void tellWish({ type: 'acceptPartial' }),
-  takeOver: () => {
-    if (saved.childId !== null) vscode.postMessage({ type: 'takeOver', childId: saved.childId })
-  },
+  takeOver,
   refused: (why) => steering.tell(say.because(why), true),
 })
 const steering: Steering = new Steering({

@@ -21,6 +21,7 @@ export interface SteeringActs {
 export class Steering {
   readonly element: HTMLElement
   private readonly requests = el('div', 'requests')
+  private readonly suggestion = el('div', 'missed suggestion')
   private readonly missedLine = el('div', 'missed')
   private readonly waiting = el('div', 'waiting')
   private readonly input = el('textarea', 'input')
@@ -34,6 +35,7 @@ export class Steering {
   private editing: string | null = null
   private shownRequests = ''
   private shownSteers = ''
+  private shownSuggestion = ''
   /** Made once per text, so that a double press is one steer. */
   private pending: { text: string; id: string } | null = null
   private sending = false
@@ -65,6 +67,7 @@ export class Steering {
       'section',
       'steering',
       this.requests,
+      this.suggestion,
       this.missedLine,
       this.waiting,
       this.inputLine,
@@ -102,6 +105,7 @@ export class Steering {
     this.requests.replaceChildren()
     this.waiting.replaceChildren()
     show(this.missedLine, false)
+    this.renderSuggestion(null)
     this.tell('', false)
   }
 
@@ -128,6 +132,7 @@ export class Steering {
       setText(this.hint, say.cannotSend(steering.why))
     }
     this.renderRequests(child.requests)
+    this.renderSuggestion(child.suggestion)
     this.renderMissed(child)
     this.renderSteers(child)
   }
@@ -165,6 +170,30 @@ export class Steering {
     const used = this.input.value.trim().length
     if (used > MAX) this.tell(say.tooLong(used, MAX), true)
     else this.tell(used > MAX * 0.8 ? say.room(used, MAX) : '', false)
+  }
+
+  private renderSuggestion(suggestion: PanelChild['suggestion']): void {
+    const asText = JSON.stringify(suggestion)
+    // A button that a person has their finger on stays where it is.
+    if (asText === this.shownSuggestion) return
+    this.shownSuggestion = asText
+    show(this.suggestion, suggestion !== null)
+    if (suggestion === null) return
+    const { action, reason, message } = suggestion
+    const question = action === 'stop' ? say.suggestsStop : say.suggestsSteer
+    const words = el('span', 'missed-words', el('strong', '', question), ` ${reason}`)
+    if (message !== null) words.append(el('div', 'quiet', message))
+    this.suggestion.replaceChildren(
+      icon('lightbulb'),
+      words,
+      button({
+        label: action === 'stop' ? say.doStop : say.doSteer,
+        icon: action === 'stop' ? 'debug-stop' : 'megaphone',
+        press: () => void this.act({ type: 'applySuggestion', reason }),
+      }).element,
+      button({ label: say.dismiss, press: () => void this.act({ type: 'dismissSuggestion', reason }) }).element,
+    )
+    this.acts.announce(`${question} ${reason}`)
   }
 
   private renderMissed(child: PanelChild): void {

@@ -7,7 +7,7 @@ import type { Acts, Outcome } from '../acts'
 import { holds, needleOf, nextHit } from '../present/find'
 import { actions } from '../present/actions'
 import { t } from '../present/l10n'
-import { pageOf, panelChild } from '../present/panel'
+import { pageOf, panelChild, panelSuggestion } from '../present/panel'
 import { unread } from '../present/row'
 import { forNotice } from '../present/safe'
 import { titleOf } from '../present/words'
@@ -273,6 +273,9 @@ export class TranscriptPanel implements vscode.Disposable {
         return
       case 'takeOver':
         return this.takeOver(message.childId)
+      case 'handBack':
+        if (this.knows(message.childId)) await vscode.commands.executeCommand('coxswain.handBack', message.childId)
+        return
       case 'openCheck':
         return this.openCheck(message.childId, message.check, message.what)
       case 'find':
@@ -297,6 +300,10 @@ export class TranscriptPanel implements vscode.Disposable {
         return this.wish(message, (id) => this.acts.acceptPartial(id))
       case 'apply':
         return this.wish(message, (id) => applyChild(this.acts, this.supervision, id))
+      case 'applySuggestion':
+        return this.wish(message, (id) => this.onSuggestion(id, message.reason, () => this.acts.applySuggestion(id)))
+      case 'dismissSuggestion':
+        return this.wish(message, (id) => this.onSuggestion(id, message.reason, () => this.acts.dismissSuggestion(id)))
       case 'dismissMissed':
         return this.wish(message, (id) => this.acts.dismissMissed(id))
       case 'resume':
@@ -312,6 +319,14 @@ export class TranscriptPanel implements vscode.Disposable {
     if (!this.knows(childId) || child === undefined) return
     const command = actions(child).takeOver.able ? 'coxswain.takeOver' : 'coxswain.openTerminal'
     await vscode.commands.executeCommand(command, childId)
+  }
+
+  /** Only the suggestion that was read: another may have taken its place. */
+  private async onSuggestion(childId: string, reason: string, act: () => Promise<Outcome>): Promise<Outcome> {
+    const now = this.supervision.view?.get(childId)?.child.suggestion ?? null
+    return now !== null && panelSuggestion(now).reason === reason
+      ? await act()
+      : { ok: false, words: t('That is not suggested any more; nothing was done.') }
   }
 
   private async openCheck(childId: string, check: number, what: 'file' | 'finding'): Promise<void> {

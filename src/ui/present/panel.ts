@@ -10,6 +10,7 @@ import {
   type Attempt,
   type Child,
   type Steer,
+  type Suggestion,
 } from '../../core/child'
 import { checkKinds } from '../../core/contract'
 import type { Actor, CheckResult, Verdict } from '../../core/events'
@@ -79,6 +80,8 @@ export function panelChild(view: ChildView, worktreeChanged = false): PanelChild
       : t('not accepting steer'),
     steering: accepts.accepting ? steerModeWords(child.task.recipe.abilities.steerMode) : accepts.why,
     can: panelActions(child),
+    takenOver: child.takenOver && !isLive(child),
+    suggestion: isLive(child) && child.suggestion !== null ? panelSuggestion(child.suggestion) : null,
     discarded: child.discarded && !isLive(child),
     done: child.phase === 'SUCCESS',
     hasContract: child.task.contract.level !== 'none',
@@ -103,6 +106,15 @@ export function panelChild(view: ChildView, worktreeChanged = false): PanelChild
     steers: shownOf(child.steers).map(panelSteer),
     missed: missedSteers(child).length,
     verdict: child.verdict === null ? null : panelVerdict(child, child.verdict, worktreeChanged),
+  }
+}
+
+/** In the very words a wish for it gives back. */
+export function panelSuggestion({ action, reason, message }: Suggestion): NonNullable<PanelChild['suggestion']> {
+  return {
+    action,
+    reason: plainLine(reason, 300),
+    message: message === undefined ? null : cutText(plainText(message), 1_000),
   }
 }
 
@@ -152,7 +164,7 @@ function placeWords({ location, check, result, evidence }: CheckResult): string 
 }
 
 function panelActions(child: Child): PanelChild['can'] {
-  const { discard: _discard, takeOver: _takeOver, ...can } = actions(child)
+  const { discard: _discard, ...can } = actions(child)
   return can
 }
 

@@ -18,6 +18,10 @@ const good: FromWebview[] = [
   { type: 'answer', wish: 1, childId: 'c-1', requestId: 'r', answer: { kind: 'deny', message: '' } },
   { type: 'find', wish: 1, childId: 'c-1', query: 'x', after: null, back: false },
   { type: 'review', childId: 'c-1' },
+  { type: 'takeOver', childId: 'c-1' },
+  { type: 'handBack', childId: 'c-1' },
+  { type: 'applySuggestion', wish: 1, childId: 'c-1', reason: 'drift' },
+  { type: 'dismissSuggestion', wish: 1, childId: 'c-1', reason: 'drift' },
   { type: 'open', childId: 'c-1', n: 4, part: 'output' },
 ]
 
