@@ -335,7 +335,9 @@ function apply(child: Child, event: ChildEvent): Child | null {
     case 'parked': {
       const parked = { ...child, parked: event.reason }
       const ended = child.attempts[child.attempts.length - 1]?.ended ?? null
-      return child.retrying && ended !== null ? settled(parked, ended, event.at, 'missed') : parked
+      return (child.retrying || child.delegating) && ended !== null
+        ? settled(parked, ended, event.at, 'missed')
+        : parked
     }
     case 'expired':
       return child.settledAt === null ? null : { ...child, expiredAt: event.at }

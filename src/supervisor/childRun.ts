@@ -15,7 +15,7 @@ import {
   type Child,
   type EndCause,
 } from '../core/child'
-import { overLimit } from '../core/budget'
+import { ceilingReached, overLimit } from '../core/budget'
 import {
   decideAcceptPartial,
   decideAnswer,
@@ -229,6 +229,13 @@ export class ChildRun {
       const plan = await this.orGiveBack(this.plan('wake', this.child.round, message))
       this.jobs.detached(() => this.launch(plan))
       return null
+    })
+  }
+
+  /** It waits for its children no more: the round ends with what it reported. */
+  endWaiting(spent: string): Promise<void> {
+    return this.jobs.enqueue(async () => {
+      if (this.child.delegating) await this.parkRound(spent, notWoken(spent))
     })
   }
 
@@ -859,7 +866,9 @@ export class ChildRun {
       facts.push({ type: 'interruptRequested', attempt, cause: unattended ? cause : 'lease', reason, by: coxswain })
     }
     facts.push(...(await keepLongSummary(this.record, attempt, last, 'end')))
-    if (!asked && (await this.events.goesOn(this.child))) facts.push({ type: 'childrenAwaited', attempt })
+    const spent = ceilingReached(this.child)
+    const waits = !asked && (await this.events.goesOn(this.child))
+    if (waits && spent === null) facts.push({ type: 'childrenAwaited', attempt })
     const tail = (await stderrTail(this.paths.attempt(attempt).folder).catch(() => [])).join('\n')
     facts.push({
       type: 'exited',
@@ -876,6 +885,7 @@ export class ChildRun {
     })
     await this.record.write(last.entries)
     await this.ended(facts, exitInWords(exit))
+    if (waits && spent !== null) await this.record.tell('warning', notWoken(spent))
   }
 
   /** Appends the end, tells what became of the steers that still waited, and goes on to verdict or result. */
@@ -979,9 +989,11 @@ export class ChildRun {
 
   /** Nothing is asked again by itself: the round settles with the verdict it has, and a person goes on. */
   private async parkRetry(reason: string): Promise<void> {
-    await this.appendSurely([{ type: 'parked', reason }], true, [
-      { kind: 'notice', level: 'warning', text: `Not asked again: ${reason}. Resume it to go on.` },
-    ])
+    await this.parkRound(reason, `Not asked again: ${reason}. Resume it to go on.`)
+  }
+
+  private async parkRound(reason: string, text: string): Promise<void> {
+    await this.appendSurely([{ type: 'parked', reason }], true, [{ kind: 'notice', level: 'warning', text }])
     this.settleSoon()
   }
 
@@ -1060,6 +1072,9 @@ const keeperEnded = 'Its keeper does not answer. The keeper was killed, so that 
 
 const bugInWords = (error: unknown): string =>
   `Something in Coxswain itself failed, and what it was about was not done: ${troubleInWords(error)} The log has the details; please report it.`
+
+const notWoken = (spent: string): string =>
+  `It is not woken by what its children come to: ${spent}, and nothing is done by itself beyond that. They go on; resume it, and it hears of them.`
 
 const newSessionId = (): string => randomUUID()
 

@@ -1,6 +1,7 @@
 // Orchestrator children between their turns: one that has reported while its own children are at work goes on, in the same
 // round, with what they came to. It is woken by a completion, a pause of a child, or a steer, never in the middle of a turn;
 // the clock only brings back what found no place on this machine.
+import { ceilingReached } from '../core/budget'
 import { isLive, lacksResult, type Child } from '../core/child'
 import { noticesOf, completionsOf } from '../core/completion'
 import type { Refused } from '../core/decide'
@@ -60,6 +61,11 @@ export class Orchestration {
   private async look(id: string): Promise<boolean> {
     const run = await this.options.runOf(id)
     if (run?.child.delegating !== true) return true
+    const spent = ceilingReached(run.child)
+    if (spent !== null) {
+      await run.endWaiting(spent)
+      return true
+    }
     const caller = callerOf(id)
     const children = await this.options.recorded()
     const due = await completionsFor(caller, children, this.options.paths)

@@ -25,6 +25,7 @@ import {
 import { cutText, plainLine } from '../core/plainText'
 import { hasExpired } from '../core/retention'
 import { type SpawnLimits } from '../core/spawnTree'
+import { liveBelow } from '../core/subtree'
 import type { SetupRequest } from '../core/setup'
 import { textLogHeader } from '../core/textLog'
 import { writeWhole, syncFolder } from '../record/atomicWrite'
@@ -140,11 +141,13 @@ export class Supervisor {
       action: 'stop' | 'interrupt',
       id: string,
       wish: (run: ChildRun) => Promise<Refused | null>,
-      note: string,
+      note: string | (() => string),
     ): Promise<EndAnswer | Refusal> => {
       const refused = await this.with(caller, id, wish)
-      if (refused === null) this.deeds.record({ who: whoOf(caller), what: action, child: id })
-      return refused === null ? { action, subagent_id: id, status: 'interrupt_requested', note } : { error: refused }
+      if (refused !== null) return { error: refused }
+      this.deeds.record({ who: whoOf(caller), what: action, child: id })
+      const words = typeof note === 'string' ? note : note()
+      return { action, subagent_id: id, status: 'interrupt_requested', note: words }
     }
     const done = async (
       action: DoneAnswer['action'],
@@ -214,7 +217,7 @@ export class Supervisor {
           'interrupt',
           subagent_id,
           (run) => run.interrupt(reason ?? '', by),
-          'Session, worktree and branch are kept; resume goes on with a new instruction.',
+          () => this.pauseNote(subagent_id),
         ),
       resume: async ({ subagent_id, message }) =>
         audited('resume', subagent_id, await this.resume(caller, subagent_id, message)),
@@ -804,6 +807,16 @@ export class Supervisor {
         ? 'it reads it as its next turn'
         : 'appended to its next tool result; the current tool call is never cut'
     return `Queued; ${where}. It counts as read only once the agent's receipt came.`
+  }
+
+  private pauseNote(id: string): string {
+    const kept = 'Session, worktree and branch are kept; resume goes on with a new instruction.'
+    const all = [...this.runs.values()].map((run) => run.child)
+    const child = this.runs.get(id)?.child
+    const going = child === undefined ? [] : liveBelow(child, all)
+    if (going.length === 0) return kept
+    const named = going.map((each) => `${plainLine(each.title, 60)} (${each.id})`).join(', ')
+    return `${kept} The call it was making is lost, and the children it dispatched go on: ${named}. What they come to waits until it is resumed; interrupt or stop them by their own ids.`
   }
 
   private childWithSteer(steerId: string): string | undefined {

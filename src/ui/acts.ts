@@ -1,5 +1,5 @@
 // A person's wishes on their way to the supervisor, and its answer in one sentence: shared by tree, palette and panel so
-// that the same wish has the same words everywhere. Shows nothing itself but Stop's confirmation.
+// that the same wish has the same words everywhere. Shows nothing itself but what has to be confirmed.
 import * as vscode from 'vscode'
 import { missedSteers } from '../core/child'
 import type { RefusalCode } from '../core/decide'
@@ -7,6 +7,7 @@ import type { Answer } from '../core/events'
 import { isRefusal, type Commands, type Refusal, type TakeOverAnswer } from '../supervisor/commands'
 import type { ChildView, StoreView } from '../supervisor/view'
 import { t } from './present/l10n'
+import { pauseQuestion } from './present/pausing'
 import { forNotice } from './present/safe'
 import { titleOf } from './present/words'
 import type { Supervision } from './supervision'
@@ -42,8 +43,19 @@ export class Acts {
     return this.ask((commands) => commands.reorderSteers({ subagent_id: childId, order: [...order] }))
   }
 
-  pause(childId: string): Promise<Outcome> {
-    return this.ask((commands) => commands.interrupt({ subagent_id: childId, reason: t('paused by you') }))
+  /** Asks first where children of its own would go on. */
+  async pause(childId: string): Promise<Outcome> {
+    const { view } = this.supervision
+    const paused = view?.get(childId)
+    const asked =
+      view === null || paused === undefined
+        ? null
+        : pauseQuestion(
+            paused.child,
+            view.list().map(({ child }) => child),
+          )
+    if (asked !== null && !(await confirmed(asked.question, asked.detail, t('Pause')))) return { ok: false, words: '' }
+    return await this.ask((commands) => commands.interrupt({ subagent_id: childId, reason: t('paused by you') }))
   }
 
   resume(childId: string, text: string | null): Promise<Outcome> {
@@ -156,6 +168,10 @@ async function confirmStop(view: StoreView, childIds: readonly string[]): Promis
     ...(names.length === 1 ? [] : [names.map((name) => `• ${name}`).join('\n')]),
     t('Its agent is ended and the task is called off. Worktree and branch stay until you discard them.'),
   ].join('\n\n')
+  return await confirmed(question, detail, button)
+}
+
+async function confirmed(question: string, detail: string, button: string): Promise<boolean> {
   const choice = await vscode.window.showWarningMessage(forNotice(question), { modal: true, detail }, button)
   return choice === button
 }

@@ -1,5 +1,6 @@
 // Acting on a child and everything it dispatched, and on all that goes on: named one by one before anything ends.
 import { isLive, type Child } from '../core/child'
+import { below } from '../core/subtree'
 import type { CommandRoom, Wanted } from './commandRoom'
 import { t } from './present/l10n'
 
@@ -19,11 +20,3 @@ export function subtreeCommands({ command, meant, opened, acts, tell }: CommandR
 }
 
 const ends = (child: Child): boolean => isLive(child) || child.paused
-
-/** The child and all below it, in the order of their dispatch; a circle of parents is walked once. */
-export function below(root: Child, all: readonly Child[]): readonly Child[] {
-  const found = new Map([[root.id, root]])
-  for (const { id } of found.values())
-    for (const child of all) if (child.parentChild === id && !found.has(child.id)) found.set(child.id, child)
-  return [...found.values()]
-}

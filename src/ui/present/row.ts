@@ -9,6 +9,8 @@ import {
   waitingSteers,
   type Child,
 } from '../../core/child'
+import type { TaskUsage } from '../../core/events'
+import { spentTogether } from '../../core/subtree'
 import { cutText, plainLine } from '../../core/plainText'
 import { shortDuration } from '../../protocol/duration'
 import type { ChildView } from '../../supervisor/view'
@@ -48,8 +50,18 @@ export interface Row {
   readonly tooltip: readonly { readonly name: string; readonly value: string }[]
 }
 
+/** A child and all it dispatched, itself first. */
+export type SubtreeOf = (child: Child) => readonly Child[]
+const alone: SubtreeOf = (child) => [child]
+
 /** @param now milliseconds since 1970 */
-export function row(view: ChildView, now: number, statOf: StatOf = noStats, overlapsOf: OverlapsOf = noOverlaps): Row {
+export function row(
+  view: ChildView,
+  now: number,
+  statOf: StatOf = noStats,
+  overlapsOf: OverlapsOf = noOverlaps,
+  subtreeOf: SubtreeOf = alone,
+): Row {
   const { child } = view
   const need = needWords(child)
   const live = isLive(child)
@@ -115,7 +127,7 @@ export function row(view: ChildView, now: number, statOf: StatOf = noStats, over
     icon: icon(child),
     sentence: join(sentence, ', '),
     context: facets(child).join(' '),
-    tooltip: [...tooltip(view, now), ...overlaps.map(overlapPair)],
+    tooltip: [...tooltip(view, now, subtreeOf(child)), ...overlaps.map(overlapPair)],
   }
 }
 
@@ -221,7 +233,7 @@ export function icon(child: Child): Icon {
   }
 }
 
-function tooltip(view: ChildView, now: number): Row['tooltip'] {
+function tooltip(view: ChildView, now: number, subtree: readonly Child[]): Row['tooltip'] {
   const { child } = view
   const attempt = currentAttempt(child)
   const usage = totalUsage(child)
@@ -243,7 +255,8 @@ function tooltip(view: ChildView, now: number): Row['tooltip'] {
         : shortDuration(ran.doneMs + (ran.since === null ? 0 : now - Date.parse(ran.since))),
     ],
     [t('Attempts'), child.attempts.length > 1 ? String(child.attempts.length) : null],
-    [t('Spent'), join([tokenWords(usage), costWords(usage)], ', ') || null],
+    [t('Spent'), spentWords(usage)],
+    [t('Spent with its children'), subtree.length > 1 ? spentWords(spentTogether(subtree)) : null],
     [t('Steering'), isLive(child) ? (accepts.accepting ? t('accepting steer') : accepts.why) : null],
     [t('Steers waiting'), waiting > 0 ? String(waiting) : null],
     [t('Steers missed'), missed > 0 ? String(missed) : null],
@@ -253,6 +266,8 @@ function tooltip(view: ChildView, now: number): Row['tooltip'] {
     value === null || value === '' ? [] : [{ name, value: plainLine(value, 300) }],
   )
 }
+
+const spentWords = (usage: TaskUsage): string | null => join([tokenWords(usage), costWords(usage)], ', ') || null
 
 function overlapPair({ title, paths }: Overlap): Row['tooltip'][number] {
   const named = paths.slice(0, 5).join(', ')

@@ -2,7 +2,8 @@
 // child, only what a person did to the tree itself (filter, unfolded groups).
 import * as path from 'node:path'
 import * as vscode from 'vscode'
-import { isLive } from '../../core/child'
+import { isLive, type Child } from '../../core/child'
+import { below } from '../../core/subtree'
 import { comparable } from '../present/comparison'
 import { t } from '../present/l10n'
 import { row, unread, type Row } from '../present/row'
@@ -63,6 +64,11 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
     () => this.now(),
   )
   private readonly overlapsOf = (childId: string) => this.overlaps.of(childId)
+  private readonly subtreeOf = (child: Child) =>
+    below(
+      child,
+      (this.supervision.view?.list() ?? []).map((view) => view.child),
+    )
   private readonly statOf = (childId: string) => this.stats.of(childId)
   private readonly unfolded = new Set<Standing>()
   /** Groups as a person left them, kept over reloads and while a group is empty. */
@@ -159,7 +165,11 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
       case 'more':
         return moreItem(node)
       case 'child':
-        return childItem(node, row(node.view, this.now(), this.statOf, this.overlapsOf), this.comparable.has(node.id))
+        return childItem(
+          node,
+          row(node.view, this.now(), this.statOf, this.overlapsOf, this.subtreeOf),
+          this.comparable.has(node.id),
+        )
     }
   }
 

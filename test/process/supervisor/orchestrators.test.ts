@@ -245,4 +245,27 @@ describe('an orchestrator between its turns', () => {
     expect([child.phase, child.attempts.length]).toEqual(['SUCCESS', 2])
     expect(stage.said(top)[1]).toContain(below[0])
   })
+
+  it('is not woken beyond its spend ceiling: its round ends, its children go on, and a resume has it hear of them', async () => {
+    stage = Stage.make()
+    stage.file(JSON.stringify(switched), 'd/settings.json')
+    const usage = `console.log(JSON.stringify({ type: 'usage', input_tokens: process.env.COXSWAIN_RESUME ? 1 : 100 }))`
+    const agents = stage.agents(dispatching('one').replace("say({ type: 'result'", `${usage}; say({ type: 'result'`))
+    const task = { goal: 'Hand out.', agent: 'kid', role: 'orchestrator', limits: { max_tokens: 100 } }
+    const top = await stage.detached(task, '--agents', agents)
+    const spent = await stage.settled(top)
+    expect([spent.phase, spent.attempts.length]).toEqual(['SUCCESS', 1])
+    const told = stage.transcript(top).flatMap((entry) => (entry.kind === 'notice' ? [entry.text] : []))
+    expect(told.filter((text) => text.startsWith('It is not woken'))).toEqual([
+      expect.stringContaining('it used 100 tokens of max_tokens = 100'),
+    ])
+    const [below = ''] = (stage.said(top)[0] ?? '').split(' ')
+    stage.open('one')
+    expect((await stage.settled(below)).phase).toBe('SUCCESS')
+    expect((await stage.child(top)).attempts).toHaveLength(1)
+    await stage.json('resume', top, 'Go on.')
+    await stage.until(top, 'round 2', ({ completions }) => completions.length === 2)
+    expect((await stage.child(top)).attempts.map(({ reason }) => reason)).toEqual(['first', 'resume', 'wake'])
+    expect(stage.said(top).at(-1)).toContain(`| ${below} |`)
+  })
 })

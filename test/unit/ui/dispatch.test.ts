@@ -2,7 +2,6 @@
 import { expect, test } from 'vitest'
 import { attachedText, beginsMention, mentions, type Attachment } from '../../../src/ui/present/attachments'
 import { comparable, compared, siblings } from '../../../src/ui/present/comparison'
-import { below } from '../../../src/ui/subtree'
 import { attempt, child, ended, now, recipe, verdict } from './children'
 
 const file = (over: Partial<Attachment> = {}): Attachment => ({
@@ -88,14 +87,4 @@ test('children of one goal and dispatch are compared, in order, each told from t
 
 test('an archived child is not compared', () => {
   expect([...comparable([twin('a'), twin('b', { archived: true })])]).toEqual([])
-})
-
-test('a subtree is the child and all below it, even where parents run in a circle', () => {
-  const all = [
-    child({ id: 'a', parentChild: 'c' }),
-    child({ id: 'b', parentChild: 'a' }),
-    child({ id: 'c', parentChild: 'b' }),
-    child({ id: 'd' }),
-  ]
-  expect(below(all[0] ?? child(), all).map(({ id }) => id)).toEqual(['a', 'b', 'c'])
 })
