@@ -405,10 +405,12 @@ function placesToStart(reads: readonly string[]): string[] {
   return reads.map((path, index) => `${index + 1}. \`${path}\``)
 }
 
-/** The goal as somebody wrote it, without what a contract or an agent protocol adds below the first rule or heading. */
+/** The goal as somebody wrote it, without what Coxswain, a contract or an agent protocol adds below it. */
 function goalPart(prompt: string): string {
   const withoutScripts = prompt.replace(/```demo[\s\S]*?(```|$)/g, '')
-  const [first = ''] = withoutScripts.split(/\n(?=#{1,6} |-{3,}\s*$|\*{3,}\s*$|Contract\b|Deliverables\b)/m)
+  const [first = ''] = withoutScripts.split(
+    /\n(?=#{1,6} |-{3,}\s*$|\*{3,}\s*$|Contract\b|Deliverables\b|You work in )/m,
+  )
   return first.trim() === '' ? withoutScripts.trim() : first.trim()
 }
 

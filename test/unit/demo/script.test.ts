@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { contractPrompt, readContract } from '../../../src/core/contract'
+import { firstPrompt } from '../../../src/core/prompt'
 import {
   deliverablesIn,
   filesNamed,
@@ -14,6 +15,7 @@ import {
   type Session,
   type Step,
 } from '../../../src/demo/script'
+import { sampleTask } from '../core/sample'
 
 const repository: Repository = {
   name: 'sample',
@@ -350,6 +352,13 @@ describe('answers', () => {
 
 describe('the next turn', () => {
   const reported: Session = { ...first('Lie about a.md'), steps: [], done: 5 }
+
+  it('remembers the goal as somebody wrote it, without what the first turn added', () => {
+    const place = { cwd: '/elsewhere/one', branch: 'coxswain/one' }
+    const prompt = firstPrompt(sampleTask({ goal: 'Chart the harbour.' }), place, '', [], false)
+    const [memory] = nextTurn(first(prompt), 'Go on.').steps
+    expect(memory?.kind === 'say' && memory.text).toMatch(/^I remember: my goal was “Chart the harbour[.]”/)
+  })
 
   it('mends a lie once it is found out, unless it is a stubborn one', () => {
     const caught = nextTurn({ ...reported, lies: ['a.md'] }, 'a.md does not exist')
