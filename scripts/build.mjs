@@ -57,6 +57,8 @@ const common = {
   logLevel: 'warning',
   legalComments: 'none',
   plugins: [oneLanguage, noValidator],
+  // Its form for Node asks for its own parts in a way that cannot be bundled.
+  alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   outdir: 'dist',
 }
 /**

@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import * as path from 'node:path'
 import * as vscode from 'vscode'
+import type { Merged } from '../parent/configText'
 import type { Connection } from '../parent/connect'
 import { askOne, BACK } from './ask'
 import { t } from './present/l10n'
@@ -48,37 +49,58 @@ async function writeLauncher(dist: string): Promise<string | { readonly message:
 
 async function put({ label, text, file }: Connection): Promise<void> {
   const existing = file === undefined ? null : await read(file.path)
-  const merged = file === undefined || existing === null ? null : file.merge(existing)
+  const merged =
+    file === undefined ? null : existing === null ? ({ kind: 'unreadable' } as const) : file.merge(existing)
   const write = t('Write')
   const copy = t('Copy')
-  const where =
-    file === undefined
-      ? t('Run this in a terminal to connect {label}:', { label })
-      : merged === null
-        ? t('{path} already names Coxswain, or has a shape that is not changed for you. This belongs there:', {
-            path: file.path,
-          })
-        : t('This is added to {path}, which is otherwise left as it is:', { path: file.path })
+  const written = merged?.kind === 'added' ? merged.text : null
+  const part = merged?.kind === 'added' ? merged.part : text
   const choice = await vscode.window.showInformationMessage(
     forNotice(t('Connect {label} to Coxswain?', { label })),
-    { modal: true, detail: `${where}\n\n${text}` },
-    ...(merged === null ? [copy] : [write, copy]),
+    { modal: true, detail: `${whereWords(label, file, merged)}\n\n${part}` },
+    ...(written === null ? [copy] : [write, copy]),
   )
   if (choice === copy) {
-    await vscode.env.clipboard.writeText(text)
+    await vscode.env.clipboard.writeText(part)
     vscode.window.setStatusBarMessage(t('Copied.'), 6_000)
   }
-  if (choice !== write || file === undefined || merged === null) return
+  if (choice !== write || file === undefined || written === null) return
   // What was shown is what is changed: somebody may have saved the file meanwhile.
   if ((await read(file.path)) !== existing) {
     void vscode.window.showWarningMessage(forNotice(t('{path} has just been changed. Try again.', { path: file.path })))
     return
   }
   await vscode.workspace.fs.createDirectory(vscode.Uri.file(path.dirname(file.path)))
-  await vscode.workspace.fs.writeFile(vscode.Uri.file(file.path), new TextEncoder().encode(merged))
+  await vscode.workspace.fs.writeFile(vscode.Uri.file(file.path), new TextEncoder().encode(written))
   void vscode.window.showInformationMessage(
     forNotice(t('{label} has the tool delegate_task from its next start on.', { label })),
   )
+}
+
+function whereWords(label: string, file: Connection['file'], merged: Merged | null): string {
+  if (file === undefined || merged === null) return t('Run this in a terminal to connect {label}:', { label })
+  const { path: place, format } = file
+  switch (merged.kind) {
+    case 'added':
+      return t('This is added to {path}, which is otherwise left as it is:', { path: place })
+    case 'there':
+      return t(
+        '{path} names Coxswain already, so there is nothing to write. To connect it anew, put this in its place:',
+        {
+          path: place,
+        },
+      )
+    case 'unreadable':
+      return t('{path} cannot be read as {format}, so it is left as it is. Put it right first, or add this yourself:', {
+        path: place,
+        format,
+      })
+    case 'unsuited':
+      return t(
+        '{path} has its MCP servers switched off, or in a form that is not changed for you, so it is left as it is. This belongs there:',
+        { path: place },
+      )
+  }
 }
 
 /** Empty when there is none; null when it cannot be read as text. */

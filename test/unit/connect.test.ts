@@ -10,7 +10,11 @@ const named = (id: string) => {
   if (found === undefined) throw new Error(id)
   return found
 }
-const merge = (id: string, existing: string) => named(id).file?.merge(existing)
+const outcome = (id: string, existing: string) => named(id).file?.merge(existing).kind
+const merge = (id: string, existing: string): string => {
+  const merged = named(id).file?.merge(existing)
+  return merged?.kind === 'added' ? merged.text : ''
+}
 
 describe('connecting', () => {
   it('names the launcher and a session of its own for each agent, and never the editor or this installation', () => {
@@ -40,28 +44,60 @@ describe('connecting', () => {
   })
 
   it.each([
-    ['codex', 'model = "x"\n[profiles.a]\nb = 1\n'],
-    ['gptme', '[prompt]\nabout_user = "me"\n'],
-    ['hermes', '# mine\nmodel: x\nmcp_servers:\n  other:\n    command: y\n'],
-    ['opencode', '{\n  "theme": "x",\n  "mcp": { "other": { "type": "remote", "url": "y" } }\n}\n'],
-  ])('leaves what stands in the file of %s, adds its part, and does not add it twice', (id, existing) => {
-    const merged = merge(id, existing) ?? ''
-    expect(merged).not.toBe('')
-    for (const line of existing.split('\n').filter((each) => !each.includes('{')))
-      expect(merged).toContain(line.trim().replace(/,$/, ''))
-    expect(merged).toContain(`${id}-1f`)
-    expect(merge(id, merged)).toBeNull()
+    [
+      'codex',
+      '# mine\nmodel = "x" # keep\n\n[mcp_servers.other]\ncommand = "y"\n',
+      `\n[mcp_servers.coxswain]\ncommand = "${launcher}"\nargs = ["mcp", "--session", "codex-1f"]\n`,
+    ],
+    [
+      'gptme',
+      '# mine\n[mcp]\nenabled = true # on\n\n[[mcp.servers]]\nname = "other"\n\n[prompt]\nabout_user = "me"\n',
+      `\n[[mcp.servers]]\nname = "coxswain"\nenabled = true\ncommand = "${launcher}"\nargs = ["mcp", "--session", "gptme-1f"]\n`,
+    ],
+    [
+      'hermes',
+      '# mine\nmodel:   x # keep\n',
+      `mcp_servers:\n  coxswain:\n    command: ${launcher}\n    args:\n      - mcp\n      - --session\n      - hermes-1f\n`,
+    ],
+  ])('adds its part at the end of the file of %s and leaves the rest as it is, to the letter', (id, existing, part) => {
+    expect(merge(id, existing)).toBe(`${existing}${part}`)
+  })
+
+  it('adds its part among the servers of a YAML file, with their indent', () => {
+    const before = '# mine\nmcp_servers:\n    # first\n    other:\n        command: y # why\n'
+    const after = '\nmodel:   x\n'
+    expect(merge('hermes', `${before}${after}`)).toBe(
+      `${before}    coxswain:\n      command: ${launcher}\n      args:\n        - mcp\n        - --session\n        - hermes-1f\n${after}`,
+    )
+    expect(merge('hermes', before.trimEnd())).toContain('# why\n    coxswain:')
+  })
+
+  it.each([
+    [
+      '{\n\t// mine\n\t"theme":"x", /* keep */\n\t"mcp": {\n\t\t"other": { "type": "remote" }, // why\n\t},\n}\n',
+      '{\n\t// mine\n\t"theme":"x", /* keep */\n\t"mcp": {\n\t\t"other": { "type": "remote" }, // why\n\t\t"coxswain": ENTRY,\n\t},\n}\n',
+    ],
+    ['{\n  "theme": "x" // keep\n}\n', '{\n  "theme": "x", // keep\n  "mcp": {\n    "coxswain": ENTRY\n  }\n}\n'],
+    ['{ "mcp": { "other": {} } }', '{ "mcp": { "other": {}, "coxswain": ENTRY } }'],
+    ['{\n  "mcp": {\n    // none yet\n  }\n}\n', '{\n  "mcp": {\n    "coxswain": ENTRY\n    // none yet\n  }\n}\n'],
+  ])('adds its part to a JSON file as the others stand there, and keeps all comments: %j', (existing, wanted) => {
+    const entry = /\{\s*"type": ?"local",[^}]*\}/
+    expect(merge('opencode', existing).replace(entry, 'ENTRY')).toBe(wanted)
+  })
+
+  it.each(['codex', 'gptme', 'hermes', 'opencode'])('adds nothing to the file of %s a second time', (id) => {
     expect(merge(id, '')).toContain(`${id}-1f`)
+    expect(outcome(id, merge(id, ''))).toBe('there')
   })
 
   it('writes what the readers of those files read', () => {
-    expect(parseYaml(merge('hermes', 'mcp_servers:\n  other: {command: y}\n') ?? '')).toEqual({
+    expect(parseYaml(merge('hermes', 'mcp_servers:\n  other: {command: y}\n'))).toEqual({
       mcp_servers: {
         other: { command: 'y' },
         coxswain: { command: launcher, args: ['mcp', '--session', 'hermes-1f'] },
       },
     })
-    expect(JSON.parse(merge('opencode', '{"a": 1}') ?? '')).toEqual({
+    expect(JSON.parse(merge('opencode', '{"a": 1}'))).toEqual({
       a: 1,
       mcp: {
         coxswain: { type: 'local', command: [launcher, 'mcp', '--session', 'opencode-1f'], enabled: true },
@@ -75,13 +111,29 @@ describe('connecting', () => {
     )
   })
 
-  it('changes no file whose shape it would have to guess', () => {
-    expect(merge('opencode', '{ // a comment\n}')).toBeNull()
-    expect(merge('opencode', '[]')).toBeNull()
-    expect(merge('opencode', '{"mcp": 1}')).toBeNull()
-    expect(merge('hermes', 'a: [1')).toBeNull()
-    expect(merge('hermes', 'mcp_servers: 3\n')).toBeNull()
-    expect(merge('gptme', '[mcp]\nenabled = false\n')).toBeNull()
-    expect(merge('gptme', 'mcp = {enabled = true}\n')).toBeNull()
+  it.each([
+    ['codex', 'model = \n'],
+    ['codex', '[mcp_servers.other\ncommand = "y"\n'],
+    ['gptme', '[mcp]\n[mcp]\n'],
+    ['hermes', 'a: [1'],
+    ['opencode', '{"mcp": '],
+  ])('does not touch what is no file of %s: %j', (id, existing) => {
+    expect(outcome(id, existing)).toBe('unreadable')
+  })
+
+  it.each([
+    ['codex', 'mcp_servers = { other = { command = "y" } }\n'],
+    ['codex', 'mcp_servers = 3\n'],
+    ['gptme', '[mcp]\nenabled = false\n'],
+    ['gptme', '[mcp]\nauto_start = true\n'],
+    ['gptme', 'mcp = { enabled = true }\n'],
+    ['gptme', '[mcp]\nenabled = true\nservers = [{ name = "other" }]\n'],
+    ['hermes', 'mcp_servers: 3\n'],
+    ['hermes', 'mcp_servers: {other: {command: y}}\n'],
+    ['hermes', '- a\n'],
+    ['opencode', '[]'],
+    ['opencode', '{"mcp": 1}'],
+  ])('changes no file of %s whose shape it would have to guess: %j', (id, existing) => {
+    expect(outcome(id, existing)).toBe('unsuited')
   })
 })
