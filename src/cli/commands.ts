@@ -35,7 +35,7 @@ export async function list({ open, out }: Invocation): Promise<number> {
     const answer = alone ? { ...listed, note: unattendedNote } : listed
     const rows = answer.subagents.map(
       (row) =>
-        `${row.subagent_id}  ${row.phase.padEnd(9)} ${String(Math.round(row.running_seconds)).padStart(5)} s  ${(row.condition ?? (row.accepting_steer ? 'accepting steer' : '')).padEnd(15)}  ${row.title}${row.last_activity === null ? '' : `  —  ${row.last_activity}`}`,
+        `${row.subagent_id}  ${row.phase.padEnd(9)} ${String(Math.round(row.running_seconds)).padStart(5)} s  ${(row.condition ?? (row.accepting_steer ? 'accepting steer' : '')).padEnd(15)}  ${row.title}${row.parent_away === true ? '  (parent away)' : ''}${row.last_activity === null ? '' : `  —  ${row.last_activity}`}`,
     )
     const people = rows.length === 0 ? 'No live children.' : [...rows, ...(alone ? [unattendedNote] : [])].join('\n')
     out.print(answer, people)
@@ -211,7 +211,7 @@ export async function takeOver({ open, out, words }: Invocation): Promise<number
   })
 }
 
-/** stop, interrupt, withdraw, answer, discard. */
+/** stop, interrupt, adopt, withdraw, answer, discard. */
 export async function act(command: string, { open, out, words, flags }: Invocation): Promise<number> {
   const id = word(
     words,
@@ -226,6 +226,11 @@ export async function act(command: string, { open, out, words, flags }: Invocati
       case 'interrupt': {
         const answer = granted(await commands[command]({ subagent_id: id, ...reason }))
         out.print(answer, `${command === 'stop' ? 'Stop' : 'Pause'} requested. ${answer.note}`)
+        return 0
+      }
+      case 'adopt': {
+        const answer = granted(await commands.adopt({ subagent_id: id }))
+        out.print(answer, answer.note)
         return 0
       }
       case 'withdraw': {

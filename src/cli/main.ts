@@ -33,6 +33,7 @@ const usage = `Usage: coxswain COMMAND [options]
   takeover ID                    pause it and print the command that goes on with its session in your terminal;
                                  end that before you hand it back with resume
   stop ID [--reason R]           call it off
+  adopt ID                       make a child your own whose parent is away
   verify ID                      run the checks of its contract again
   apply ID [--squash | --patch] [--override CHECK]...
                                  bring its work into the checked-out branch
@@ -65,6 +66,7 @@ const allowed: Readonly<Record<string, readonly (keyof Flags)[]>> = {
   answer: ['allow', 'deny'],
   interrupt: ['reason'],
   stop: ['reason'],
+  adopt: [],
   resume: [],
   takeover: [],
   discard: ['force'],

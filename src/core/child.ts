@@ -139,12 +139,24 @@ export interface Suggestion {
   readonly message?: string | undefined
 }
 
+/** The parent a child had before a person adopted it. */
+export interface FormerParent {
+  readonly session: string
+  readonly child: string | null
+  /** When the child was adopted. */
+  readonly until: string
+  /** It knows of the adoption. */
+  readonly told: boolean
+}
+
 export interface Child {
   readonly id: string
   readonly delegationId: string
   readonly index: number
   readonly parentSession: string
   readonly parentChild: string | null
+  /** Null for a child nobody has adopted. */
+  readonly formerParent: FormerParent | null
   /** Its parent hears of it as it ends, instead of once per dispatch. */
   readonly independentCompletions: boolean
   readonly task: Task

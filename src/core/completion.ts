@@ -19,24 +19,24 @@ export interface DueCompletion {
   readonly acknowledged: boolean
 }
 
-/** A pause that its parent must hear of, so that it does not try to recover the child. */
-export interface DueNotice {
-  readonly id: string
-  readonly child: Child
-  readonly attempt: Attempt
-}
+/** A pause or an adoption that its parent must hear of, so that it does not try to recover the child. */
+export type DueNotice = { readonly id: string; readonly child: Child } & (
+  { readonly kind: 'paused'; readonly attempt: Attempt } | { readonly kind: 'adopted' }
+)
 
 /**
- * All that became due among `children`, oldest first, acknowledged ones too. `children` holds every child of each of its
- * delegations, in any order.
+ * All that became due to `session`, oldest first, acknowledged ones too. `children` holds every child of each of its
+ * delegations, in any order. A child that was adopted is no part of what became due after that.
  */
-export function completionsOf(children: readonly Child[]): readonly DueCompletion[] {
+export function completionsOf(children: readonly Child[], session: string): readonly DueCompletion[] {
   const due: DueCompletion[] = []
-  for (const delegation of byDelegation(children.filter((child) => !wasTakenBack(child)))) {
-    due.push(...(delegation.some((child) => child.independentCompletions) ? [] : firstRounds(delegation)))
+  for (const delegation of byDelegation(
+    children.filter((child) => isOrWasOf(child, session) && !wasTakenBack(child)),
+  )) {
+    due.push(...(delegation.some((child) => child.independentCompletions) ? [] : firstRounds(delegation, session)))
     for (const child of delegation)
       for (const { round, at } of child.completions)
-        if (round > 1 || child.independentCompletions)
+        if ((round > 1 || child.independentCompletions) && parentAt(child, at) === session)
           due.push({
             id: `${child.id}.${round}`,
             delegationId: child.delegationId,
@@ -44,34 +44,53 @@ export function completionsOf(children: readonly Child[]): readonly DueCompletio
             at,
             members: [child],
             pausedLeft: [],
-            acknowledged: isAcknowledged(child, round),
+            acknowledged: isAcknowledged(child, round, session),
           })
   }
   return due.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : a.id < b.id ? -1 : 1))
 }
 
-/** Pauses nobody has acknowledged and no completion has overtaken. A person sees them in the panel and needs none. */
-export function noticesOf(children: readonly Child[]): readonly DueNotice[] {
-  return pausesOf(children)
-    .filter(({ child, attempt }) => !child.noticed.includes(attempt.n) && settledAt(child, attempt.round) === null)
-    .sort((a, b) => ((a.attempt.endedAt ?? '') < (b.attempt.endedAt ?? '') ? -1 : 1))
+/** Notices `session` has not acknowledged and nothing has overtaken, oldest first. A person sees all in the panel. */
+export function noticesOf(children: readonly Child[], session: string): readonly DueNotice[] {
+  return everyNotice(children, session)
+    .filter((notice) => {
+      const { child } = notice
+      if (notice.kind === 'adopted') return child.formerParent?.told === false
+      const { n, round } = notice.attempt
+      return child.formerParent === null && !child.noticed.includes(n) && settledAt(child, round) === null
+    })
+    .sort((a, b) => (noticedAt(a) < noticedAt(b) ? -1 : 1))
 }
 
-/** Every pause a parent was or is to be told of. */
-export function pausesOf(children: readonly Child[]): readonly DueNotice[] {
+/** Every notice this parent was or is to be told of. */
+export function everyNotice(children: readonly Child[], session: string): readonly DueNotice[] {
+  if (session === personSession) return []
   return children
-    .filter((child) => child.parentSession !== personSession)
-    .flatMap((child) =>
-      child.attempts
+    .filter((child) => isOrWasOf(child, session))
+    .flatMap((child): DueNotice[] => [
+      ...child.attempts
         .filter((attempt) => isPause(attempt.ended, attempt.endRequest))
-        .map((attempt) => ({ id: `${child.id}.paused.${attempt.n}`, child, attempt })),
-    )
+        .map((attempt) => ({ id: `${child.id}.paused.${attempt.n}`, kind: 'paused' as const, child, attempt })),
+      ...(child.formerParent === null ? [] : [{ id: `${child.id}.adopted`, kind: 'adopted' as const, child }]),
+    ])
 }
+
+const noticedAt = (notice: DueNotice): string =>
+  (notice.kind === 'adopted' ? notice.child.formerParent?.until : notice.attempt.endedAt) ?? ''
 
 /** A person's own children need no more than to have been looked at. */
-export function isAcknowledged(child: Child, round: number): boolean {
+function isAcknowledged(child: Child, round: number, session: string): boolean {
   if (child.completions.some((completion) => completion.round === round && completion.acknowledged)) return true
-  return child.parentSession === personSession && (round < child.round || child.seen)
+  return session === personSession && (round < child.round || child.seen)
+}
+
+const isOrWasOf = (child: Child, session: string): boolean =>
+  child.parentSession === session || child.formerParent?.session === session
+
+/** Whose it was at that time. */
+function parentAt(child: Child, at: string): string {
+  const former = child.formerParent
+  return former !== null && at < former.until ? former.session : child.parentSession
 }
 
 /**
@@ -79,19 +98,20 @@ export function isAcknowledged(child: Child, round: number): boolean {
  * that moment are told later, the same way. It is read from the times of the facts, so that a child resumed afterwards does
  * not take back what was due.
  */
-function firstRounds(delegation: readonly Child[]): DueCompletion[] {
-  const moments = delegation.flatMap((child) => {
-    const settled = settledAt(child, 1)
-    return [...(settled === null ? [] : [settled]), ...pauses(child).map(({ from }) => from)]
-  })
+function firstRounds(delegation: readonly Child[], session: string): DueCompletion[] {
+  const moments = delegation.flatMap((child) => [
+    ...[settledAt(child, 1), child.formerParent?.until ?? null].filter((at) => at !== null),
+    ...pauses(child).map(({ from }) => from),
+  ])
   const due: DueCompletion[] = []
   let open = delegation
   for (const at of [...new Set(moments)].sort()) {
-    const through = open.filter((child) => (settledAt(child, 1) ?? '~') <= at)
-    const rest = open.filter((child) => !through.includes(child))
+    const own = open.filter((child) => parentAt(child, at) === session)
+    const through = own.filter((child) => (settledAt(child, 1) ?? '~') <= at)
+    const rest = own.filter((child) => !through.includes(child))
     if (through.length === 0 || !rest.every((child) => isPausedAt(child, at))) continue
-    due.push(firstRound(delegation, through, rest, at))
-    open = rest
+    due.push(firstRound(delegation, through, rest, at, session))
+    open = open.filter((child) => !through.includes(child))
   }
   return due
 }
@@ -101,6 +121,7 @@ function firstRound(
   members: readonly Child[],
   pausedLeft: readonly Child[],
   at: string,
+  session: string,
 ): DueCompletion {
   const delegationId = delegation[0]?.delegationId ?? ''
   const places = members.length === delegation.length ? '' : `.${members.map((child) => child.index).join('-')}`
@@ -111,7 +132,7 @@ function firstRound(
     at,
     members,
     pausedLeft,
-    acknowledged: members.every((child) => isAcknowledged(child, 1)),
+    acknowledged: members.every((child) => isAcknowledged(child, 1, session)),
   }
 }
 

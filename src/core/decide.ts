@@ -15,6 +15,7 @@ import {
 export type RefusalCode =
   | 'invalid'
   | 'unknown_child'
+  | 'adopted'
   | 'not_accepting'
   | 'finished'
   | 'over_cap'

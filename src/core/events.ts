@@ -302,6 +302,10 @@ const kinds = [
   z.object({ type: z.literal('discarded'), what: z.string(), by: actorSchema }),
   /** A person goes on with its session in a terminal. */
   z.object({ type: z.literal('takenOver'), by: actorSchema }),
+  /** Its parent is away, and a person has made it their own. */
+  z.object({ type: z.literal('adopted'), by: actorSchema }),
+  /** The parent it had before knows that it was adopted. */
+  z.object({ type: z.literal('adoptionAcknowledged') }),
   /** Something a person must be told that changes no state: a write that failed, a gap, a late terminal. */
   z.object({ type: z.literal('noted'), level: z.enum(['info', 'warning', 'error']), text: z.string() }),
 ] as const

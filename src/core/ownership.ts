@@ -1,7 +1,7 @@
 // Whose a child is. A person at the panel owns the workspace and sees every tree; a parent sees what it spawned and all
 // below it, and a child of ours that calls Coxswain is a parent of its own.
 import type { Child } from './child'
-import type { Refused } from './decide'
+import { unknownChild, type Refused } from './decide'
 import type { Answer } from './events'
 
 /** Who a command comes from. */
@@ -25,6 +25,34 @@ export function ownsChild(caller: Caller, child: Child, lookUp: (id: string) => 
     at = at.parentChild === null ? undefined : lookUp(at.parentChild)
   }
   return false
+}
+
+/** What to answer a caller for whom `child` is not there: the truth to the parent it had before a person adopted it. */
+export function refusalFor(
+  caller: Caller,
+  child: Child | undefined,
+  lookUp: (id: string) => Child | undefined,
+): Refused {
+  const former = child?.formerParent ?? null
+  if (child === undefined || former === null) return unknownChild
+  const before = { ...child, parentSession: former.session, parentChild: former.child }
+  if (!ownsChild(caller, before, lookUp)) return unknownChild
+  return {
+    code: 'adopted',
+    message: `A person adopted "${child.title}" while its parent was away. It is theirs now; do not respawn it.`,
+  }
+}
+
+/** `isAway`: nobody speaks for its parent now. */
+export function decideAdoptBy(caller: Caller, child: Child, isAway: boolean): Refused | null {
+  const no = (message: string): Refused => ({ code: 'unsupported', message })
+  if (caller.kind !== 'person') return no('Only a person adopts a child.')
+  if (child.parentSession === personSession) return no(`"${child.title}" is yours already.`)
+  return isAway
+    ? null
+    : no(
+        `"${child.title}" has its parent: it is there, or has heard all that came of it. You can steer, pause and stop the child all the same.`,
+      )
 }
 
 /** Leave to act is a person's to give: an agent that could allow what its child asks for would allow it to itself. */

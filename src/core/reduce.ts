@@ -14,6 +14,7 @@ import {
   type SteerState,
 } from './child'
 import type { ChildEvent, Evidence } from './events'
+import { personSession } from './ownership'
 
 /** What an end is judged by. */
 export type EndFacts = Pick<
@@ -64,6 +65,7 @@ function born(event: ChildEvent & { type: 'accepted' }): Child {
     index: event.index,
     parentSession: event.parentSession,
     parentChild: event.parentChild,
+    formerParent: null,
     independentCompletions: event.independentCompletions ?? false,
     task: event.task,
     title: event.task.title,
@@ -356,6 +358,16 @@ function apply(child: Child, event: ChildEvent): Child | null {
       return child.worktree === null ? null : { ...child, applied: true }
     case 'takenOver':
       return child.worktree === null || child.takenOver ? null : { ...child, takenOver: true }
+    case 'adopted': {
+      if (child.parentSession === personSession) return null
+      const formerParent = { session: child.parentSession, child: child.parentChild, until: event.at, told: false }
+      return { ...child, formerParent, parentSession: personSession, parentChild: null }
+    }
+    case 'adoptionAcknowledged': {
+      const { formerParent } = child
+      if (formerParent === null || formerParent.told) return null
+      return { ...child, formerParent: { ...formerParent, told: true } }
+    }
     case 'discarded':
       return child.worktree === null ? null : { ...child, discarded: true }
     case 'noted':

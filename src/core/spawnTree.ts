@@ -1,7 +1,9 @@
-// Who may dispatch below whom: depth, role and what a child may hand on. Pure; the switches come from settings.
-import type { Child } from './child'
+// Who may dispatch below whom: depth, role and what a child may hand on; and whose parent has gone. Pure; the switches
+// come from settings.
+import { isLive, lacksResult, type Child } from './child'
 import type { Refused } from './decide'
 import type { Autonomy, Task } from './events'
+import { personSession } from './ownership'
 
 /** The settings coxswain.maxSpawnDepth and coxswain.orchestratorEnabled. A child of a person or an outside parent has depth 1. */
 export interface SpawnLimits {
@@ -22,6 +24,19 @@ export function depthOf(child: Child, lookUp: LookUp): number {
     at = above
   }
   return depth
+}
+
+/**
+ * Whether nobody is there to whom `child` matters and who could act on it: its parent has gone while it is at work, is
+ * paused, or has ended unheard. `isPresent`: a running process speaks for that parent session.
+ */
+export function isParentAway(child: Child, lookUp: LookUp, isPresent: (session: string) => boolean): boolean {
+  if (child.parentSession === personSession || child.archived || child.discarded) return false
+  const heard = !lacksResult(child) && child.completions.every(({ acknowledged }) => acknowledged)
+  if (!isLive(child) && !child.paused && heard) return false
+  if (child.parentChild === null) return !isPresent(child.parentSession)
+  const above = lookUp(child.parentChild)
+  return above === undefined || !(isLive(above) || above.paused)
 }
 
 /** The role a child really gets at its depth, and why it is not the one that was asked for. */

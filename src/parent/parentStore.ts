@@ -1,10 +1,9 @@
 // An opened store as one parent may see and use it: its own tree and nothing else. Reads are folds of the files that are
 // followed anyway; what acts goes to the owner as this caller.
 import { isLive, type Child } from '../core/child'
-import { unknownChild } from '../core/decide'
-import { ownsChild, type Caller } from '../core/ownership'
+import { ownsChild, refusalFor, type Caller } from '../core/ownership'
 import { isRefusal, type Commands, type Refusal } from '../supervisor/commands'
-import type { PauseNotice } from '../supervisor/completions'
+import type { ParentNotice } from '../supervisor/completions'
 import type { Coxswain } from '../supervisor/openCoxswain'
 import { listAnswer, type ListAnswer } from '../supervisor/payloads'
 import { readResult, type ChildResult } from '../supervisor/results'
@@ -49,6 +48,7 @@ export interface ParentStore {
 export function parentStore(coxswain: Coxswain, caller: Caller): ParentStore {
   const { view } = coxswain
   const commands = coxswain.commandsFor(caller)
+  coxswain.speakFor(caller)
   const isOwn = (child: Child): boolean => ownsChild(caller, child, (id) => view.get(id)?.child)
   const childOf = (id: string): Child | undefined => {
     const child = view.get(id)?.child
@@ -63,7 +63,8 @@ export function parentStore(coxswain: Coxswain, caller: Caller): ParentStore {
       ),
     result: async (id, round) => {
       const child = childOf(id)
-      if (child === undefined) return { error: unknownChild }
+      if (child === undefined)
+        return { error: refusalFor(caller, view.get(id)?.child, (above) => view.get(above)?.child) }
       const wanted = round ?? child.round
       const found =
         isLive(child) && wanted === child.round ? undefined : await readResult(coxswain.paths, child, wanted)
@@ -96,6 +97,6 @@ export function parentStore(coxswain: Coxswain, caller: Caller): ParentStore {
   }
 }
 
-function noticed({ notice_id: id, ...notice }: PauseNotice): Due {
+function noticed({ notice_id: id, ...notice }: ParentNotice): Due {
   return { id, text: `Notice ${id}: ${JSON.stringify(notice)}` }
 }

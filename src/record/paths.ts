@@ -50,8 +50,9 @@ export interface StorePaths {
   readonly worktrees: string
   readonly demoSessions: string
   readonly secret: string
-  /** One folder per durable parent session: which process is that parent now. */
+  /** One folder per parent session: which processes speak for it, and whose it is if it is durable. */
   readonly parents: string
+  parent(session: string): string
   readonly audit: string
   /** How new worktrees are set up, as a person agreed to. */
   readonly setup: string
@@ -93,6 +94,7 @@ export function storePaths(root: string): StorePaths {
     demoSessions: join(root, 'demo-sessions'),
     secret: join(root, 'secret'),
     parents: join(root, 'parents'),
+    parent: (session) => join(root, 'parents', session.replace(':', '-')),
     audit: join(root, 'audit.jsonl'),
     setup: join(root, 'setup.json'),
     sockets: socketFolder(root),

@@ -1,19 +1,20 @@
-// Which windows show a store: a file per window that names its process. It lets an owner without a window of its own know
-// that a person is at hand to answer.
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+// Which processes are there: one file per process that names it, in the folder of what it is there for. Windows that show a
+// store say so, and let an owner without a window know that a person is at hand; processes that speak for a parent say so,
+// and let a person know that it has not gone.
+import { readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { identitySchema, type ProcessIdentity } from '../core/events'
 
-/** Says that this process shows the store, until disposed. */
+/** Says that this process is there, until disposed. */
 export function bePresent(folder: string, me: ProcessIdentity): { dispose(): void } {
   const path = join(folder, String(me.pid))
   writeFileSync(path, JSON.stringify(me), { mode: 0o600 })
   return { dispose: () => rmSync(path, { force: true }) }
 }
 
-/** Whether a window that still runs shows the store. */
+/** Whether a process that still runs is there. A folder that is not there has nobody in it. */
 export function isAnyonePresent(folder: string, isRunning: (identity: ProcessIdentity) => boolean): boolean {
-  return readdirSync(folder).some((name) => {
+  return namesIn(folder).some((name) => {
     try {
       const parsed = identitySchema.safeParse(JSON.parse(readFileSync(join(folder, name), 'utf8')))
       return parsed.success && isRunning(parsed.data)
@@ -21,4 +22,21 @@ export function isAnyonePresent(folder: string, isRunning: (identity: ProcessIde
       return false
     }
   })
+}
+
+/** Removes the folder if nothing is left in it. */
+export function leaveEmpty(folder: string): void {
+  try {
+    rmdirSync(folder)
+  } catch {
+    // Somebody else is there, or what makes this parent known again.
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
 }

@@ -286,6 +286,8 @@ export class ChildRun {
           | 'noticeAcknowledged'
           | 'applied'
           | 'takenOver'
+          | 'adopted'
+          | 'adoptionAcknowledged'
           | 'steeringSwitched'
           | 'suggested'
           | 'suggestionDismissed'

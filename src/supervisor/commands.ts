@@ -102,6 +102,7 @@ export const discardRequestSchema = z.strictObject({
 
 export const verifyRequestSchema = z.strictObject({ subagent_id: z.string() })
 export const takeOverRequestSchema = z.strictObject({ subagent_id: z.string() })
+export const adoptRequestSchema = z.strictObject({ subagent_id: z.string() })
 export const automateRequestSchema = z.strictObject({ subagent_id: z.string(), on: z.boolean() })
 export const applySuggestionRequestSchema = z.strictObject({ subagent_id: z.string() })
 export const dismissSuggestionRequestSchema = z.strictObject({ subagent_id: z.string() })
@@ -150,7 +151,8 @@ export interface ResumeAnswer {
   readonly note: string
 }
 export interface DoneAnswer {
-  readonly action: 'edit' | 'withdraw' | 'reorder' | 'answer' | 'flag' | 'verify' | 'accept' | 'automate' | 'suggestion'
+  readonly action:
+    'edit' | 'withdraw' | 'reorder' | 'answer' | 'flag' | 'verify' | 'accept' | 'adopt' | 'automate' | 'suggestion'
   readonly subagent_id: string
   readonly status: 'done'
   readonly note: string
@@ -208,6 +210,8 @@ export interface Commands {
   verify(request: z.infer<typeof verifyRequestSchema>): Promise<DoneAnswer | Refusal>
   /** Gives the child's session to a person at a terminal; resume takes it back. */
   takeOver(request: z.infer<typeof takeOverRequestSchema>): Promise<TakeOverAnswer | Refusal>
+  /** Makes a child whose parent is away the person's own. */
+  adopt(request: z.infer<typeof adoptRequestSchema>): Promise<DoneAnswer | Refusal>
   /** Takes work that did not pass as partial: usable, marked, and no longer waiting for a person. */
   acceptPartial(request: z.infer<typeof acceptPartialRequestSchema>): Promise<DoneAnswer | Refusal>
   /** Resumes it with exactly what its verdict found wrong. */
@@ -244,6 +248,7 @@ export const requestSchemas = {
   flag: flagRequestSchema,
   discard: discardRequestSchema,
   verify: verifyRequestSchema,
+  adopt: adoptRequestSchema,
   acceptPartial: acceptPartialRequestSchema,
   retry: retryRequestSchema,
   apply: applyRequestSchema,

@@ -1,8 +1,8 @@
 // What a parent hears of its children between its turns: the completions it is owed, with the results, and the notices of
 // pauses. Read from the files of the store by whoever asks; only the owner acknowledges.
 import { readFile } from 'node:fs/promises'
-import type { Child } from '../core/child'
-import { completionsOf, noticesOf, pausesOf, type DueCompletion, type DueNotice } from '../core/completion'
+import type { Attempt, Child } from '../core/child'
+import { completionsOf, everyNotice, noticesOf, type DueCompletion, type DueNotice } from '../core/completion'
 import { sessionOf, type Caller } from '../core/ownership'
 import type { StorePaths } from '../record/paths'
 import { relayText } from './relay'
@@ -20,8 +20,8 @@ export interface Completion {
   readonly relay: string
 }
 
-/** Tells a parent that nothing went wrong: the child was paused on purpose and there is nothing to recover. */
-export interface PauseNotice {
+/** Tells a parent that nothing went wrong: the child was paused or adopted on purpose and there is nothing to recover. */
+export interface ParentNotice {
   readonly notice_id: string
   readonly subagent_id: string
   readonly title: string
@@ -30,7 +30,7 @@ export interface PauseNotice {
   readonly outcome: string
 }
 
-/** A parent's own delegations, whether or not they have ended. */
+/** A parent's own children, whether or not they have ended. */
 export function dispatchedBy(caller: Caller, children: readonly Child[]): readonly Child[] {
   return children.filter((child) => child.parentSession === sessionOf(caller))
 }
@@ -42,15 +42,15 @@ export async function completionsFor(
   paths: StorePaths,
   delegationId?: string,
 ): Promise<readonly Completion[]> {
-  const due = completionsOf(dispatchedBy(caller, children)).filter((completion) =>
+  const due = completionsOf(children, sessionOf(caller)).filter((completion) =>
     delegationId === undefined ? !completion.acknowledged : completion.delegationId === delegationId,
   )
   return await Promise.all(due.map((completion) => told(completion, paths)))
 }
 
-/** The pauses `caller` has not acknowledged yet, oldest first. */
-export function pendingNotices(caller: Caller, children: readonly Child[]): readonly PauseNotice[] {
-  return noticesOf(dispatchedBy(caller, children)).map(noticeOf)
+/** The notices `caller` has not acknowledged yet, oldest first. */
+export function pendingNotices(caller: Caller, children: readonly Child[]): readonly ParentNotice[] {
+  return noticesOf(children, sessionOf(caller)).map(noticeOf)
 }
 
 /** What an acknowledgement of `ids` by `caller` is about; ids that are not its own, or never were, are not in it. */
@@ -59,10 +59,10 @@ export function acknowledgedBy(
   children: readonly Child[],
   ids: readonly string[],
 ): { readonly completions: readonly DueCompletion[]; readonly notices: readonly DueNotice[] } {
-  const own = dispatchedBy(caller, children)
+  const session = sessionOf(caller)
   return {
-    completions: completionsOf(own).filter(({ id }) => ids.includes(id)),
-    notices: pausesOf(own).filter(({ id }) => ids.includes(id)),
+    completions: completionsOf(children, session).filter(({ id }) => ids.includes(id)),
+    notices: everyNotice(children, session).filter(({ id }) => ids.includes(id)),
   }
 }
 
@@ -94,18 +94,24 @@ async function wholeSummaries(results: readonly ChildResult[]): Promise<Readonly
   return found
 }
 
-function noticeOf({ id, child, attempt }: DueNotice): PauseNotice {
-  const reason = attempt.endRequest?.reason ?? ''
+function noticeOf(notice: DueNotice): ParentNotice {
+  const { id, child } = notice
+  const { duration_s, outcome } = notice.kind === 'paused' ? paused(notice.attempt) : adopted
+  return { notice_id: id, subagent_id: child.id, title: child.title, ok: true, duration_s, outcome }
+}
+
+const adopted = {
+  duration_s: null,
+  outcome:
+    'ADOPTED -- a person made this child their own while its parent was away. Nothing more of it comes to you; do not respawn it.',
+}
+
+function paused({ endRequest, exit }: Attempt): Pick<ParentNotice, 'duration_s' | 'outcome'> {
+  const reason = endRequest?.reason ?? ''
   const who =
-    attempt.endRequest?.cause === 'lease'
-      ? 'it was paused on purpose, by a setting'
-      : 'somebody stopped this child on purpose'
+    endRequest?.cause === 'lease' ? 'it was paused on purpose, by a setting' : 'somebody stopped this child on purpose'
   return {
-    notice_id: id,
-    subagent_id: child.id,
-    title: child.title,
-    ok: true,
-    duration_s: attempt.exit === null ? null : attempt.exit.durationMs / 1000,
+    duration_s: exit === null ? null : exit.durationMs / 1000,
     outcome: `STEERED -- ${who}, saying: ${reason === '' ? '(nothing)' : reason}`,
   }
 }

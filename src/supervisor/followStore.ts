@@ -1,14 +1,18 @@
 // A StoreView over the files: folds every child's log, follows what grows, and needs nobody's leave. It reads only.
 import { readdir } from 'node:fs/promises'
+import { isParentAway } from '../core/spawnTree'
 import { readEntry, activityOf, type TranscriptEntry } from '../core/transcript'
 import { hearBells } from '../record/bell'
 import { LogReader } from '../record/childLog'
 import { LineFile } from '../record/lineFile'
 import type { StorePaths } from '../record/paths'
+import { ParentPresence } from './parentPresence'
 import type { ChildView, StoreView } from './view'
 
 /** How often to look when the system cannot tell us of changes. */
 const deafLookMs = 500
+/** How often to look which parents are there: one that was killed tells nobody. */
+const parentsLookMs = 2_000
 
 interface Followed {
   readonly log: LogReader
@@ -39,11 +43,17 @@ class FileStoreView implements FollowedStore {
   private readonly changed = new Set<string>()
   private bells: { dispose(): void } | undefined
   private timer: NodeJS.Timeout | undefined
+  private parentsTimer: NodeJS.Timeout | undefined
   private disposed = false
+  private readonly parents: ParentPresence
 
-  constructor(private readonly paths: StorePaths) {}
+  constructor(private readonly paths: StorePaths) {
+    this.parents = new ParentPresence(paths)
+  }
 
   async start(): Promise<void> {
+    this.parentsTimer = setInterval(() => this.lookForParents(), parentsLookMs)
+    this.parentsTimer.unref()
     this.bells = hearBells(
       this.paths.bell,
       (childId) => void this.refreshOne(childId),
@@ -71,7 +81,9 @@ class FileStoreView implements FollowedStore {
     const followed = this.children.get(childId)
     if (followed?.log.child === undefined) return undefined
     const { activity, activityAt, offsets } = followed
-    return { child: followed.log.child, activity, activityAt, entryCount: offsets.length }
+    const { child } = followed.log
+    const parentAway = isParentAway(child, (id) => this.children.get(id)?.log.child, this.parents.isPresent)
+    return { child, activity, activityAt, parentAway, entryCount: offsets.length }
   }
 
   async entries(childId: string, from: number, count: number): Promise<readonly TranscriptEntry[]> {
@@ -99,7 +111,14 @@ class FileStoreView implements FollowedStore {
     this.disposed = true
     this.bells?.dispose()
     clearInterval(this.timer)
+    clearInterval(this.parentsTimer)
     this.listeners.clear()
+  }
+
+  private lookForParents(): void {
+    const changed = this.parents.look()
+    if (changed.size === 0) return
+    for (const [id, { log }] of this.children) if (changed.has(log.child?.parentSession ?? '')) this.tell(id)
   }
 
   private lookRegularly(): void {

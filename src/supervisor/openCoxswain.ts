@@ -33,10 +33,11 @@ import { dataFolder, defaultStore, storePaths, type StorePaths } from '../record
 import { environmentFor, findAgents, recipeOf, type AgentInfo } from './agentsFound'
 import { childBehind } from './childBehind'
 import { commandNames, type CommandAnswer, type CommandName, type Commands, type Refusal } from './commands'
-import { completionsFor, pendingNotices, type Completion, type PauseNotice } from './completions'
+import { completionsFor, pendingNotices, type Completion, type ParentNotice } from './completions'
 import { followStore, type FollowedStore } from './followStore'
 import { askOwner, serveCommands, type OwnerServer } from './ownerSocket'
 import { writeLauncher } from './launcher'
+import { isParentPresent, speakFor } from './parentPresence'
 import { limitsFrom, watchSettingsFrom, type Settings } from './settings'
 import { chooseSetup, readSetups, runSetup } from './setup'
 import type { Caller } from '../core/ownership'
@@ -100,7 +101,9 @@ export interface Coxswain {
    */
   completions(caller: Caller, delegationId?: string): Promise<readonly Completion[]>
   /** Pauses of `caller`'s own children that it has not acknowledged, oldest first. */
-  notices(caller: Caller): Promise<readonly PauseNotice[]>
+  notices(caller: Caller): Promise<readonly ParentNotice[]>
+  /** This process speaks for `caller` from now on: its children are not left alone. Twice is once. */
+  speakFor(caller: Caller): void
   /** How new worktrees are set up, and what the repository offers. Reads two files. */
   setups(): Promise<Setups>
   isOwner(): boolean
@@ -197,6 +200,8 @@ class OpenStore implements Coxswain {
   /** When old children were last looked for, on the monotonic clock. */
   private clearedAt = 0
   private presence: { dispose(): void } | undefined
+  /** By parent session. */
+  private readonly speaking = new Map<string, { dispose(): void }>()
 
   constructor(
     private readonly options: CoxswainOptions,
@@ -247,8 +252,14 @@ class OpenStore implements Coxswain {
     return await completionsFor(caller, await this.recorded(), this.paths, delegationId)
   }
 
-  async notices(caller: Caller): Promise<readonly PauseNotice[]> {
+  async notices(caller: Caller): Promise<readonly ParentNotice[]> {
     return pendingNotices(caller, await this.recorded())
+  }
+
+  speakFor(caller: Caller): void {
+    // Of a child of ours it is known whether it lives.
+    if (this.disposed || caller.kind === 'person' || caller.child !== undefined) return
+    if (!this.speaking.has(caller.session)) this.speaking.set(caller.session, speakFor(this.paths, caller.session))
   }
 
   /** Twice, so that of every child all is read that was on disk before the last that is read of any other. */
@@ -406,7 +417,7 @@ class OpenStore implements Coxswain {
       void this.glance.look().catch(() => undefined)
       await this.view.refresh()
       const unsettled = this.view.list().filter(({ child }) => isLive(child) || lacksResult(child))
-      await supervisor.adopt(unsettled.map(({ child }) => child.id))
+      await supervisor.takeUp(unsettled.map(({ child }) => child.id))
       const server = await serveCommands(socketPath, token, (caller, agents) => supervisor.commandsFor(caller, agents))
       if (this.lease !== claimed) {
         server.dispose()
@@ -506,6 +517,7 @@ class OpenStore implements Coxswain {
     this.disposed = true
     clearInterval(this.heart)
     this.presence?.dispose()
+    for (const presence of this.speaking.values()) presence.dispose()
     const lease = this.lease
     this.letGo()
     lease?.release()
@@ -534,6 +546,7 @@ class OpenStore implements Coxswain {
       me: lease.record.process,
       isOwner: () => this.lease === lease && lease.isHeld(),
       environment: options.environment,
+      isPresent: (session) => isParentPresent(paths, session),
       attended: () => options.attended() || isAnyonePresent(paths.present, isRunning),
       childOf: (id) => this.view.get(id)?.child,
       recorded: () => this.recorded(),

@@ -5,7 +5,7 @@ import { ceilingReached } from '../core/budget'
 import { isLive, lacksResult, type Child } from '../core/child'
 import { noticesOf, completionsOf } from '../core/completion'
 import type { Refused } from '../core/decide'
-import type { Caller } from '../core/ownership'
+import { sessionOf, type Caller } from '../core/ownership'
 import type { StorePaths } from '../record/paths'
 import type { ChildRun } from './childRun'
 import { completionsFor, dispatchedBy, pendingNotices } from './completions'
@@ -32,8 +32,11 @@ export class Orchestration {
   /** Whether what `child` has just reported is not its last word: children of its own are at work, or were not heard. */
   async goesOn(child: Child): Promise<boolean> {
     if (child.task.role !== 'orchestrator' || !child.task.recipe.abilities.resume) return false
-    const own = dispatchedBy(callerOf(child.id), await this.options.recorded())
-    return own.some(isAtWork) || completionsOf(own).some((due) => !due.acknowledged) || noticesOf(own).length > 0
+    const caller = callerOf(child.id)
+    const children = await this.options.recorded()
+    if (dispatchedBy(caller, children).some(isAtWork)) return true
+    const session = sessionOf(caller)
+    return completionsOf(children, session).some((due) => !due.acknowledged) || noticesOf(children, session).length > 0
   }
 
   /** Looks whether there is something to say to this child, and begins its next turn with it. */

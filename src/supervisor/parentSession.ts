@@ -1,7 +1,6 @@
 // Who a parent is over its restarts. The name a person configured becomes an id that only this store's secret can make, and
 // one process at a time is that parent; a second one beside it, or one without a name, is somebody new.
 import { randomBytes } from 'node:crypto'
-import { join } from 'node:path'
 import { identityOf, isRunning } from '../process/identity'
 import { claim } from '../record/lease'
 import { makeFolder, type StorePaths } from '../record/paths'
@@ -28,7 +27,7 @@ export async function namedSession(
   const id = sessionOfWords(await storeSecret(paths), prefix, words)
   const me = identityOf(process.pid)
   if (me === undefined) throw new Error('This process cannot see itself in the process table.')
-  const folder = join(paths.parents, id.replace(':', '-'))
+  const folder = paths.parent(id)
   makeFolder(folder)
   for (let since = performance.now(); ; await new Promise((resolve) => setTimeout(resolve, 50))) {
     const claimed = await claim(

@@ -3,6 +3,7 @@ import { acceptance, currentAttempt, isLive, isSettingUp, openRequests, totalUsa
 import type { Verdict } from '../core/events'
 import { setupBrief } from '../core/setup'
 import type { WorktreeState } from './tools'
+import type { ChildView } from './view'
 
 export interface ListEntry {
   readonly subagent_id: string
@@ -21,6 +22,8 @@ export interface ListEntry {
   readonly needs: string | null
   readonly last_activity: string | null
   readonly live_transcript: string
+  /** There only where nobody speaks for its parent: a person can adopt it. */
+  readonly parent_away?: true
 }
 
 export interface ListAnswer {
@@ -34,12 +37,15 @@ const emptyNote =
   'No live children. Those that finished have delivered their completion or will; there is nothing to steer. Do not respawn because this list is empty.'
 
 export function listAnswer(
-  children: readonly { readonly child: Child; readonly activity: string | null }[],
+  children: readonly Pick<ChildView, 'child' | 'activity' | 'parentAway'>[],
   now: Date,
 ): ListAnswer {
   const subagents = children
     .filter(({ child }) => isLive(child) || child.paused)
-    .map(({ child, activity }) => listEntry(child, activity, now))
+    .map(({ child, activity, parentAway }) => ({
+      ...listEntry(child, activity, now),
+      ...(parentAway ? { parent_away: true as const } : {}),
+    }))
   return { action: 'list', count: subagents.length, subagents, ...(subagents.length === 0 ? { note: emptyNote } : {}) }
 }
 

@@ -15,16 +15,18 @@ import {
 import type { Actor, Autonomy, Fact, Limits } from '../core/events'
 import {
   decideAcceptPartialBy,
+  decideAdoptBy,
   decideAnswerBy,
   decideApplyBy,
   decideTakeOverBy,
   ownsChild,
+  refusalFor,
   sessionOf,
   type Caller,
 } from '../core/ownership'
 import { cutText, plainLine } from '../core/plainText'
 import { hasExpired } from '../core/retention'
-import { type SpawnLimits } from '../core/spawnTree'
+import { isParentAway, type SpawnLimits } from '../core/spawnTree'
 import { liveBelow } from '../core/subtree'
 import type { SetupRequest } from '../core/setup'
 import { textLogHeader } from '../core/textLog'
@@ -90,7 +92,7 @@ export class Supervisor {
   private readonly watch: Watch
   private readonly orchestration: Orchestration
   private disposed = false
-  /** What `adopt` began. */
+  /** What `takeUp` began. */
   recovered: Promise<unknown> = Promise.resolve()
   /** Places given to dispatches under way, per parent session; their children are not in `runs` yet. */
   private readonly reservedBy = new Map<string, number>()
@@ -121,7 +123,7 @@ export class Supervisor {
    * Opens the logs of `childIds`, then finds out what became of what was live in them; that goes on after this resolves, so
    * that a keeper that does not answer holds up nobody else.
    */
-  async adopt(childIds: readonly string[]): Promise<void> {
+  async takeUp(childIds: readonly string[]): Promise<void> {
     const failed = (childId: string) => (error: unknown) =>
       this.options.tools.log('error', 'a child could not be recovered', { childId, error: String(error) })
     const recoveries: Promise<void>[] = []
@@ -252,7 +254,7 @@ export class Supervisor {
         ),
       discard: async ({ subagent_id, ...consent }) => {
         const run = await this.own(caller, subagent_id)
-        if (run === undefined) return { error: unknownChild }
+        if (run === undefined) return { error: this.notThere(caller, subagent_id) }
         const outcome = await run.discard(consent, by)
         if ('code' in outcome) return { error: outcome }
         return audited('discard', subagent_id, {
@@ -315,7 +317,7 @@ export class Supervisor {
         ),
       retry: async ({ subagent_id }) => {
         const run = await this.own(caller, subagent_id)
-        if (run === undefined) return { error: unknownChild }
+        if (run === undefined) return { error: this.notThere(caller, subagent_id) }
         let told: string | null
         try {
           told = await this.options.tools.complaint(run.child)
@@ -334,7 +336,7 @@ export class Supervisor {
       },
       apply: async ({ subagent_id, how = 'merge', override = [], message }) => {
         const run = await this.own(caller, subagent_id)
-        if (run === undefined) return { error: unknownChild }
+        if (run === undefined) return { error: this.notThere(caller, subagent_id) }
         const refused = decideApplyBy(caller) ?? decideApply(run.child, override)
         if (refused !== null) return { error: refused }
         const words = message?.trim() ?? ''
@@ -350,6 +352,18 @@ export class Supervisor {
       },
       takeOver: async ({ subagent_id }) =>
         audited('takeOver', subagent_id, await this.takeOver(caller, by, subagent_id)),
+      adopt: ({ subagent_id }) =>
+        done(
+          'adopt',
+          subagent_id,
+          async (run) => {
+            const away = isParentAway(run.child, (id) => this.known(id), this.options.tools.isPresent)
+            const refused = decideAdoptBy(caller, run.child, away)
+            if (refused === null) await run.note({ type: 'adopted', by }, (child) => child.formerParent !== null)
+            return refused
+          },
+          'It is yours now. Its former parent is told so when it comes back.',
+        ),
       acknowledge: ({ completion_ids }) => this.acknowledge(caller, completion_ids),
       setup: async (request) => {
         if (caller.kind !== 'person')
@@ -411,7 +425,10 @@ export class Supervisor {
         ? here.filter((run) => !run.isTakenBack).map((run) => run.child)
         : this.options.tools.delegated(dispatchId).filter((child) => !wasTakenBack(child))
     if (known.length === 0) return await this.dispatch(request, caller, agents)
-    if (known.every((child) => this.mayControl(caller, child))) return this.handle(dispatchId, known)
+    const lost = known.find((child) => !this.mayControl(caller, child))
+    if (lost === undefined) return this.handle(dispatchId, known)
+    const refused = this.notThere(caller, lost.id)
+    if (refused.code === 'adopted') return { error: refused }
     return { error: { code: 'invalid', message: 'This id of a dispatch cannot be used. Choose another.' } }
   }
 
@@ -629,7 +646,7 @@ export class Supervisor {
   private async takeOver(caller: Caller, by: Actor, id: string): Promise<TakeOverAnswer | Refusal> {
     const run = await this.own(caller, id)
     const refused = decideTakeOverBy(caller) ?? decideTakeOver(run?.child)
-    if (run === undefined || refused !== null) return { error: refused ?? unknownChild }
+    if (run === undefined || refused !== null) return { error: refused ?? this.notThere(caller, id) }
     const agent = this.options.tools.agentOf(run.child.task.recipe)
     const command = 'message' in agent ? undefined : terminalCommand(run.child, agent)
     if (command === undefined)
@@ -660,7 +677,7 @@ export class Supervisor {
 
   private async resume(caller: Caller, id: string, message: string | undefined): Promise<ResumeAnswer | Refusal> {
     const run = await this.own(caller, id)
-    if (run === undefined) return { error: unknownChild }
+    if (run === undefined) return { error: this.notThere(caller, id) }
     const held = decideHandBack(run.child, caller.kind) ?? (await this.openElsewhere(run.child))
     if (held !== null) return { error: held }
     const { title } = run.child
@@ -684,15 +701,20 @@ export class Supervisor {
     const { completions, notices } = acknowledgedBy(caller, await this.options.tools.recorded(), ids)
     for (const { members, round } of completions)
       for (const { id } of members) {
-        const run = await this.own(caller, id)
+        const run = await this.opened(id)
         const telling = run?.child.completions.find((completion) => completion.round === round)
         if (run === undefined || telling === undefined) continue
         const fact = { type: 'completionAcknowledged', completionId: telling.id } as const
         await run.note(fact, (child) => child.completions.some((done) => done.id === telling.id && done.acknowledged))
       }
-    for (const { child, attempt } of notices) {
-      const run = await this.own(caller, child.id)
-      await run?.note({ type: 'noticeAcknowledged', attempt: attempt.n }, (now) => now.noticed.includes(attempt.n))
+    for (const notice of notices) {
+      const run = await this.opened(notice.child.id)
+      if (notice.kind === 'adopted') {
+        await run?.note({ type: 'adoptionAcknowledged' }, (now) => now.formerParent?.told === true)
+        continue
+      }
+      const { n } = notice.attempt
+      await run?.note({ type: 'noticeAcknowledged', attempt: n }, (now) => now.noticed.includes(n))
     }
     const acknowledged = [...completions, ...notices].map(({ id }) => id)
     return { action: 'acknowledge', status: 'done', acknowledged }
@@ -771,7 +793,7 @@ export class Supervisor {
     wish: (run: ChildRun) => Promise<Refused | null>,
   ): Promise<Refused | null> {
     const run = await this.own(caller, id)
-    if (run === undefined) return unknownChild
+    if (run === undefined) return this.notThere(caller, id)
     try {
       return await wish(run)
     } catch (error) {
@@ -783,9 +805,18 @@ export class Supervisor {
 
   /** The run of a child this caller may control; undefined for foreign and unknown ids alike. */
   private async own(caller: Caller, id: string): Promise<ChildRun | undefined> {
-    if (this.disposed || !/^[a-z0-9]{6,40}$/.test(id)) return undefined
-    const run = this.runs.get(id) ?? (this.options.tools.childExists(id) ? await this.open(id) : undefined)
+    const run = await this.opened(id)
     return run !== undefined && this.mayControl(caller, run.child) ? run : undefined
+  }
+
+  private async opened(id: string): Promise<ChildRun | undefined> {
+    if (this.disposed || !/^[a-z0-9]{6,40}$/.test(id)) return undefined
+    return this.runs.get(id) ?? (this.options.tools.childExists(id) ? await this.open(id) : undefined)
+  }
+
+  /** Why this caller may not control that child. */
+  private notThere(caller: Caller, id: string): Refused {
+    return refusalFor(caller, this.known(id), (above) => this.known(above))
   }
 
   private mayControl(caller: Caller, child: Child): boolean {

@@ -46,6 +46,8 @@ export interface Tools {
   readonly me: ProcessIdentity
   /** A person is at hand who can answer a child's question. */
   readonly attended: () => boolean
+  /** A running process speaks for that parent session. */
+  readonly isPresent: (session: string) => boolean
   agentOf(recipe: Recipe): Agent | Problem
   addWorktree(child: Child): Promise<(Worktree & { kind: 'worktree' }) | Problem>
   /** What a new worktree is set up with; null for nothing. A problem when that is no longer what a person agreed to. */

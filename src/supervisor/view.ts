@@ -10,6 +10,8 @@ export interface ChildView {
   readonly activity: string | null
   /** ISO 8601 UTC: when the activity began. */
   readonly activityAt: string | null
+  /** Nobody speaks for its parent now, and it matters to it: `isParentAway`. */
+  readonly parentAway: boolean
   /** Number of transcript entries so far. */
   readonly entryCount: number
 }

@@ -92,6 +92,10 @@ export class Acts {
     return this.ask((commands) => commands.dismissSuggestion({ subagent_id: childId }))
   }
 
+  adopt(childId: string): Promise<Outcome> {
+    return this.ask((commands) => commands.adopt({ subagent_id: childId }))
+  }
+
   acceptPartial(childId: string): Promise<Outcome> {
     return this.ask((commands) => commands.acceptPartial({ subagent_id: childId }))
   }

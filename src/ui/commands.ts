@@ -10,6 +10,7 @@ import type { ChildView } from '../supervisor/view'
 import type { Acts, Outcome } from './acts'
 import { askOne, askText, BACK, type Choice } from './ask'
 import type { CommandRoom, Wanted } from './commandRoom'
+import { adoptingCommands } from './adopting'
 import { attachCommands } from './attachSteer'
 import { careCommands } from './care'
 import { comparisonCommands } from './comparing'
@@ -553,6 +554,7 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
   searchCommands(room)
   comparisonCommands(room)
   subtreeCommands(room)
+  adoptingCommands(room)
   repositoryCommands(room)
   worktreeCommands(room)
   pullRequestCommands(room)

@@ -6,6 +6,7 @@ import * as vscode from 'vscode'
 import type { CoxswainApi, CoxswainSession } from '../../api/coxswain'
 import type { DelegateTask } from '../parent/delegateTask'
 import type { ParentsDoor } from '../parent/door'
+import type { ParentStore } from '../parent/parentStore'
 import type { Refusal } from '../supervisor/commands'
 import { chatWish } from './present/chatWish'
 import type { Supervision } from './supervision'
@@ -66,8 +67,18 @@ export function offerToChat(context: vscode.ExtensionContext, supervision: Super
     changed.fire()
   }
   offer()
+  // After a reload the chat is there, whether or not it calls again: its children have not lost their parent.
+  const beThere = async (): Promise<void> => {
+    const session = context.workspaceState.get<string>(CHAT_SESSION)
+    if (session === undefined || supervision.state !== 'open' || access() !== 'tool') return
+    const opened = await door(supervision)
+    if (!('error' in opened)) await chatParent(opened, session)
+  }
   return vscode.Disposable.from(
     changed,
+    supervision.onDidChange((child) => {
+      if (child === null) beThere().catch(() => undefined)
+    }),
     { dispose: () => void tool?.dispose() },
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration('coxswain.chatAccess')) offer()
@@ -106,6 +117,11 @@ function chatSession(context: vscode.ExtensionContext): string {
   return made
 }
 
+async function chatParent(opened: ParentsDoor, session: string): Promise<ParentStore> {
+  const { sessionOfWords } = await import('../supervisor/parentSession')
+  return opened.parent(sessionOfWords(opened.secret, 'chat', [session]))
+}
+
 class ChatTool implements vscode.LanguageModelTool<object> {
   private tool: Promise<DelegateTask> | undefined
 
@@ -138,12 +154,11 @@ class ChatTool implements vscode.LanguageModelTool<object> {
   }
 
   private delegateTask(): Promise<DelegateTask> {
-    return (this.tool ??= Promise.all([import('../parent/delegateTask'), import('../supervisor/parentSession')]).then(
-      ([{ DelegateTask }, { sessionOfWords }]) =>
+    return (this.tool ??= import('../parent/delegateTask').then(
+      ({ DelegateTask }) =>
         new DelegateTask(async () => {
           const opened = await door(this.supervision)
-          if ('error' in opened) return opened
-          return opened.parent(sessionOfWords(opened.secret, 'chat', [chatSession(this.context)]))
+          return 'error' in opened ? opened : await chatParent(opened, chatSession(this.context))
         }),
     ))
   }

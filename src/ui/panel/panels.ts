@@ -64,7 +64,7 @@ export class TranscriptPanels implements vscode.WebviewPanelSerializer, vscode.D
       return
     }
     const kept = parsed.data.kept || this.preview !== null
-    this.adopt(webviewPanel, parsed.data.childId, kept)
+    this.take(webviewPanel, parsed.data.childId, kept)
   }
 
   /** Leaves the editors open: VS Code restores them after a reload, and closes them when the extension goes. */
@@ -82,10 +82,10 @@ export class TranscriptPanels implements vscode.WebviewPanelSerializer, vscode.D
       viewColumn: vscode.ViewColumn.Active,
       preserveFocus,
     })
-    return this.adopt(webviewPanel, childId, false)
+    return this.take(webviewPanel, childId, false)
   }
 
-  private adopt(webviewPanel: vscode.WebviewPanel, childId: string, kept: boolean): TranscriptPanel {
+  private take(webviewPanel: vscode.WebviewPanel, childId: string, kept: boolean): TranscriptPanel {
     const media = vscode.Uri.joinPath(this.extensionUri, 'media')
     webviewPanel.iconPath = {
       light: vscode.Uri.joinPath(media, 'tab-light.svg'),

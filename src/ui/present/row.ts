@@ -24,6 +24,7 @@ import {
   hintWords,
   needWords,
   branchWords,
+  parentWords,
   noSteerBrief,
   phaseWords,
   runTime,
@@ -93,6 +94,7 @@ export function row(
   const description = [
     // What it needs comes before everything else there is room for.
     need,
+    view.parentAway ? t('parent away') : null,
     steering,
     hintWords(child),
     live ? queue : null,
@@ -117,6 +119,7 @@ export function row(
     verdict === null || verdict === need || phaseWords(child).includes(verdict) ? null : verdict,
     changed,
     overlapping,
+    view.parentAway ? t('its parent is away') : null,
     t('agent {agent}', { agent }),
     child.pinned ? t('pinned') : null,
     unread(child) ? t('unread') : null,
@@ -126,7 +129,7 @@ export function row(
     description: join(description, ' · '),
     icon: icon(child),
     sentence: join(sentence, ', '),
-    context: facets(child).join(' '),
+    context: [...facets(child), ...(view.parentAway ? ['parentAway'] : [])].join(' '),
     tooltip: [...tooltip(view, now, subtreeOf(child)), ...overlaps.map(overlapPair)],
   }
 }
@@ -246,6 +249,7 @@ function tooltip(view: ChildView, now: number, subtree: readonly Child[]): Row['
     [t('State'), join([phaseWords(child), endReason(child)], ': ')],
     [t('Needs you'), needWords(child)],
     [t('Agent'), join([child.task.recipe.label, attempt?.agentVersion ?? child.task.recipe.version ?? null], ' ')],
+    [t('Parent'), parentOf(view)],
     [t('Model'), attempt?.model ?? child.task.recipe.model ?? null],
     [t('Branch'), branchWords(child)],
     [
@@ -268,6 +272,12 @@ function tooltip(view: ChildView, now: number, subtree: readonly Child[]): Row['
 }
 
 const spentWords = (usage: TaskUsage): string | null => join([tokenWords(usage), costWords(usage)], ', ') || null
+
+function parentOf({ child, parentAway }: ChildView): string | null {
+  if (!parentAway) return parentWords(child)
+  const parent = parentWords(child) ?? t('a child that has ended')
+  return t('{parent}, away: nobody hears of this child; you can adopt it', { parent })
+}
 
 function overlapPair({ title, paths }: Overlap): Row['tooltip'][number] {
   const named = paths.slice(0, 5).join(', ')

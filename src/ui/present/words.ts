@@ -279,6 +279,20 @@ export function steerStateWords(steer: Steer): string {
   }
 }
 
+/** Who dispatched it; null for the person, and for a child, below which it stands in the tree. */
+export function parentWords(child: Child): string | null {
+  switch (child.parentSession.split(':')[0]) {
+    case 'mcp':
+      return t('an agent, by MCP')
+    case 'chat':
+      return t('the editor’s chat')
+    case 'extension':
+      return t('another extension')
+    default:
+      return child.formerParent === null ? null : t('you; adopted')
+  }
+}
+
 /** Its branch, or null; says so when worktree and branch were discarded. */
 export function branchWords(child: Child): string | null {
   if (child.worktree === null) return null

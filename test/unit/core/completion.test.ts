@@ -59,8 +59,8 @@ const goesOn = (index: number, from: number, to: number): (readonly [number, Fac
       ] as const)),
 ]
 
-const shown = (children: readonly Child[]) =>
-  completionsOf(children).map((due) =>
+const shown = (children: readonly Child[], session = 'parent') =>
+  completionsOf(children, session).map((due) =>
     [
       due.id,
       due.members.map(({ id }) => id).join('+'),
@@ -83,7 +83,7 @@ describe('a batch', () => {
       id,
       pausedLeft.map((left) => left.id),
     ]
-    expect(completionsOf([other, member(1, before)]).map(told)).toEqual([['d.1.0', ['kid1']]])
+    expect(completionsOf([other, member(1, before)], 'parent').map(told)).toEqual([['d.1.0', ['kid1']]])
     // Going on later does not take back what was due, and is told on its own.
     const after = member(1, [
       ...before,
@@ -95,7 +95,7 @@ describe('a batch', () => {
       [24, exit0],
       [24, sent(1, 1)],
     ])
-    expect(completionsOf([other, after]).map(told)).toEqual([
+    expect(completionsOf([other, after], 'parent').map(told)).toEqual([
       ['d.1.0', ['kid1']],
       ['d.1.1', []],
     ])
@@ -123,7 +123,7 @@ describe('a batch', () => {
   it('in which only paused children are left sends what it has, marked, under an id of its own', () => {
     const children = [member(0, settled(0, 5)), member(1, paused(7)), member(2, settled(2, 3))]
     expect(shown(children)).toEqual(['d.1.0-2 kid0+kid2 left kid1'])
-    expect(completionsOf(children)[0]?.at).toBe(at(7))
+    expect(completionsOf(children, 'parent')[0]?.at).toBe(at(7))
   })
 
   it('of which all are paused owes nothing', () => {
@@ -173,13 +173,13 @@ describe('a person-s own child', () => {
   const mine = { parentSession: 'person' }
   it('needs no more than to have been looked at since it settled', () => {
     const looked: Fact = { type: 'flagged', seen: true }
-    expect(shown([member(0, settled(0, 5), mine)])).toEqual(['d.1 kid0'])
-    expect(shown([member(0, [...settled(0, 5), [6, looked]], mine)])).toEqual(['d.1 kid0 acknowledged'])
+    expect(shown([member(0, settled(0, 5), mine)], 'person')).toEqual(['d.1 kid0'])
+    expect(shown([member(0, [...settled(0, 5), [6, looked]], mine)], 'person')).toEqual(['d.1 kid0 acknowledged'])
   })
 })
 
 describe('a pause', () => {
-  const ids = (child: Child): string[] => noticesOf([child]).map(({ id }) => id)
+  const ids = (child: Child): string[] => noticesOf([child], child.parentSession).map(({ id }) => id)
   it('is noticed to a parent once, and not once the round is through', () => {
     expect(ids(member(0, paused(4)))).toEqual(['kid0.paused.1'])
     expect(ids(member(0, [...paused(4), [5, { type: 'noticeAcknowledged', attempt: 1 }]]))).toEqual([])
@@ -189,5 +189,35 @@ describe('a pause', () => {
 
   it('needs no telling to a person', () => {
     expect(ids(member(0, paused(4), { parentSession: 'person' }))).toEqual([])
+  })
+})
+
+describe('an adoption', () => {
+  const adopted = (second: number): readonly [number, Fact] => [second, { type: 'adopted', by: { kind: 'person' } }]
+  const notices = (child: Child, session = 'parent'): string[] => noticesOf([child], session).map(({ id }) => id)
+
+  it('leaves to the former parent what was due before, under the same id, and the rest to the person', () => {
+    const [one, other] = [member(0, settled(0, 5)), member(1, [...settled(1, 6), adopted(8)])]
+    expect(shown([one, other])).toEqual(['d.1 kid0+kid1'])
+    const later = member(1, [...begun, adopted(3), ...settled(1, 6).slice(begun.length)])
+    expect(shown([one, later])).toEqual(['d.1.0 kid0'])
+    expect(shown([one, later], 'person')).toEqual(['d.1 kid1'])
+  })
+
+  it('of the last one at work makes the rest of its batch due at once', () => {
+    const children = [member(0, settled(0, 5)), member(1, [...begun, adopted(9)])]
+    expect(shown(children)).toEqual(['d.1.0 kid0'])
+    expect(completionsOf(children, 'parent')[0]?.at).toBe(at(9))
+  })
+
+  it('of a child that was looked at does not take its completion from a former parent that has not heard it', () => {
+    const child = member(0, [...settled(0, 5), adopted(8), [9, { type: 'flagged', seen: true }]])
+    expect(shown([child])).toEqual(['d.1 kid0'])
+  })
+
+  it('is noticed to the former parent once, instead of a pause, and to nobody else', () => {
+    const child = member(0, [...paused(4), adopted(8)])
+    expect([notices(child), notices(child, 'person'), notices(child, 'other')]).toEqual([['kid0.adopted'], [], []])
+    expect(notices(member(0, [...paused(4), adopted(8), [9, { type: 'adoptionAcknowledged' }]]))).toEqual([])
   })
 })

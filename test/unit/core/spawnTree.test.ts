@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Child } from '../../../src/core/child'
-import { decideHandedOn, decideOwnDispatch, depthOf, roleAt } from '../../../src/core/spawnTree'
+import { decideHandedOn, decideOwnDispatch, depthOf, isParentAway, roleAt } from '../../../src/core/spawnTree'
 import { fold } from '../../../src/core/reduce'
 import { accepted, events } from './sample'
 
@@ -64,5 +64,35 @@ describe('the spawn tree', () => {
     expect(decideHandedOn(parent, 'edit', ['read', 'run', 'web'])?.message).toContain('does not have: run, web')
     expect(decideHandedOn(parent, 'edit', undefined)?.message).toContain('does not have: every tool')
     expect(decideHandedOn(get('top'), 'ask', ['run'])).toBeNull()
+  })
+})
+
+describe('a parent that is away', () => {
+  const outside = { ...get('other'), parentSession: 'mcp:1' }
+  const away = (child: Child, present: readonly string[] = []): boolean =>
+    isParentAway(child, lookUp, (session) => present.includes(session))
+
+  it('is one nobody speaks for while its child is at work, paused, or has ended unheard', () => {
+    expect([away(outside), away(outside, ['mcp:1']), away(get('other'))]).toEqual([true, false, false])
+    const ended = { ...outside, phase: 'SUCCESS' as const, settledAt: '2026-01-01T00:00:00.000Z' }
+    const completion = { id: 'other.1', round: 1, at: '2026-01-01T00:00:00.000Z', acknowledged: true }
+    expect(away({ ...ended, completions: [{ ...completion, acknowledged: false }] })).toBe(true)
+    expect(away({ ...ended, completions: [completion] })).toBe(false)
+    expect(away({ ...ended, completions: [{ ...completion, acknowledged: false }], archived: true })).toBe(false)
+    expect(away({ ...outside, phase: 'INTERRUPTED', paused: true })).toBe(true)
+  })
+
+  it('is a child of ours that has ended, and none that is at work or paused', () => {
+    const below = { ...get('deep'), parentSession: 'child:left' }
+    const above = (over: Partial<Child>): boolean =>
+      isParentAway(
+        below,
+        (id) => (id === 'left' ? { ...get('left'), ...over } : undefined),
+        () => false,
+      )
+    expect(above({ phase: 'RUNNING' })).toBe(false)
+    expect(above({ phase: 'INTERRUPTED', paused: true })).toBe(false)
+    expect(above({ phase: 'CANCELLED' })).toBe(true)
+    expect(away({ ...get('lost'), parentSession: 'child:gone' })).toBe(true)
   })
 })

@@ -97,6 +97,7 @@ export const child = (over: Partial<Child> = {}): Child => ({
   index: 0,
   parentSession: 'person',
   parentChild: null,
+  formerParent: null,
   independentCompletions: false,
   task: {
     goal: 'Fix the null check in lib/auth.py.',
@@ -161,6 +162,7 @@ export const view = (over: Partial<Child> = {}, seen: Partial<Omit<ChildView, 'c
   child: child(over),
   activity: null,
   activityAt: null,
+  parentAway: false,
   entryCount: 0,
   ...seen,
 })

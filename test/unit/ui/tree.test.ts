@@ -384,3 +384,22 @@ test('the hover tells goal, branch, spending and what waits', () => {
     'Steers missed: 1',
   ])
 })
+
+test('a child whose parent is away says so in its row, its sentence and its hover, and can be adopted', () => {
+  const shown = (parentSession: string, parentAway: boolean) => row(view({ parentSession }, { parentAway }), now(90))
+  const { description, sentence, context, tooltip } = shown('mcp:1f', true)
+  expect(description).toMatch(/^parent away · accepting steer/)
+  expect(sentence).toMatch(/, its parent is away, agent Demo agent$/)
+  expect(context.split(' ')).toContain('parentAway')
+  const parent = (of: ReturnType<typeof row>) => of.tooltip.find(({ name }) => name === 'Parent')?.value
+  expect(tooltip.find(({ name }) => name === 'Parent')?.value).toBe(
+    'an agent, by MCP, away: nobody hears of this child; you can adopt it',
+  )
+  expect(
+    ['mcp:1f', 'chat:1f', 'extension:1f', 'child:kid', 'person'].map((each) => parent(shown(each, false))),
+  ).toEqual(['an agent, by MCP', 'the editor’s chat', 'another extension', undefined, undefined])
+  expect(parent(shown('child:kid', true))).toMatch(/^a child that has ended, away/)
+  expect(shown('mcp:1f', false).context).not.toContain('parentAway')
+  const formerParent = { session: 'mcp:1f', child: null, until: at(5), told: false }
+  expect(parent(row(view({ parentSession: 'person', formerParent }), now(90)))).toBe('you; adopted')
+})
