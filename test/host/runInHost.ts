@@ -1,6 +1,6 @@
 // Runs the in-host suites in a real VS Code: a server with the test driver, a page that names the extension under
 // development and its suites, and the results read back from disk.
-import { cpSync, existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { format } from 'node:util'
 import { makeProfile, startServer } from '../../scripts/vscode/server.mjs'
@@ -8,7 +8,7 @@ import type { VSCode } from '../../scripts/vscode/install.mjs'
 import { repository as root } from '../../scripts/system.mjs'
 import { makeRepository } from '../e2e/harness/repository.js'
 import { makeTestHome } from '../e2e/harness/testHome.js'
-import { launchBrowser, viewport } from '../e2e/harness/vscodeTest.js'
+import { addSampleExtension, launchBrowser, viewport } from '../e2e/harness/vscodeTest.js'
 import type { HostResult } from './index.js'
 
 /** Where the bundled suites lie: inside the repository, so that mocha is found from there. */
@@ -29,14 +29,7 @@ export async function runInHost(vscode: VSCode): Promise<HostRun> {
   const results = path.join(home.folder, 'results.json')
   const workspace = makeRepository(path.join(home.folder, 'workspace'))
   makeProfile(home.profile)
-  // Another extension, which uses ours.
-  cpSync(
-    path.join(root, 'test/fixtures/sample-extension'),
-    path.join(home.profile, 'ext/coxswain-tests.sample-0.0.1'),
-    {
-      recursive: true,
-    },
-  )
+  addSampleExtension(home.profile)
   const server = await startServer(vscode, {
     profile: home.profile,
     testDriver: true,

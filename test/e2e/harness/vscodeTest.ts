@@ -1,10 +1,10 @@
 // The test function of this suite: gives each file a VS Code server with a fresh profile and the packed extension in
 // it, and each test a repository and a window. A test that fails leaves a picture and the logs, and says where.
-import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { chromium, type Browser } from 'playwright-core'
 import { inject, test as plain } from 'vitest'
-import { findChromium } from '../../../scripts/system.mjs'
+import { findChromium, repository as repositoryFolder } from '../../../scripts/system.mjs'
 import { installVsix, makeProfile, quietSettings, startServer, type Server } from '../../../scripts/vscode/server.mjs'
 import { stopAll } from './commandLine.js'
 import { makeRepository, type Repository } from './repository.js'
@@ -35,6 +35,8 @@ interface FileOptions {
   settings?: Record<string, unknown>
   /** Added to the environment of the server and of the extension host. */
   env?: (home: TestHome) => NodeJS.ProcessEnv
+  /** Installs the extension of test/fixtures/sample-extension too, which uses ours. */
+  sample?: boolean
 }
 
 interface FileFixtures {
@@ -54,7 +56,7 @@ interface TestFixtures {
 let repositories = 0
 
 /** A test function for one file; call it once per file. */
-export function vscodeTest({ trust = true, settings = {}, env = () => ({}) }: FileOptions = {}) {
+export function vscodeTest({ trust = true, settings = {}, env = () => ({}), sample = false }: FileOptions = {}) {
   return plain.extend<{ $file: FileFixtures; $test: TestFixtures }>({
     home: [
       async ({}, use) => {
@@ -68,6 +70,7 @@ export function vscodeTest({ trust = true, settings = {}, env = () => ({}) }: Fi
       async ({ home }, use) => {
         makeProfile(home.profile, { ...quietSettings, ...settings })
         const whole = { ...home.env, ...env(home) }
+        if (sample) addSampleExtension(home.profile)
         installVsix(inject('vscode'), home.profile, inject('vsix'), whole)
         const server = await startServer(inject('vscode'), { profile: home.profile, trust, env: whole })
         await use(server)
@@ -104,6 +107,12 @@ export function vscodeTest({ trust = true, settings = {}, env = () => ({}) }: Fi
       }
     },
   })
+}
+
+/** Before anything else is installed: VS Code takes up by itself what lies in a folder of extensions it has never seen. */
+export function addSampleExtension(profile: string): void {
+  const sample = path.join(repositoryFolder, 'test/fixtures/sample-extension')
+  cpSync(sample, path.join(profile, 'ext/coxswain-tests.sample-0.0.1'), { recursive: true })
 }
 
 /** What a failed test leaves to look at. */
