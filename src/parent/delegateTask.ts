@@ -33,6 +33,8 @@ export class DelegateTask {
   private readonly carried = new Set<string>()
   /** Of these the answer has left. */
   private readonly taken = new Set<string>()
+  /** Children whose spawn has yet to be answered: what they come to goes with that answer and no other. */
+  private readonly joining = new Set<string>()
 
   /** `join`: spawn answers once its children are over; a person's choice, never a parent's. */
   constructor(
@@ -52,10 +54,18 @@ export class DelegateTask {
       const answer = await store.acknowledge([...new Set([...taken, ...named])])
       if (!isRefusal(answer)) for (const id of taken) this.taken.delete(id)
     }
-    const done = isRefusal(said) ? said : await this.act(said.wish, store, signal)
-    const due = (await store.due()).filter(({ id }) => !this.carried.has(id))
-    // Made after what is due was read, so that a list never shows as running what the same answer says has ended.
-    return this.told(done ?? store.list(), due)
+    const joined: string[] = []
+    try {
+      const done = isRefusal(said) ? said : await this.act(said.wish, store, signal, joined)
+      const due = (await store.due()).filter(
+        ({ id, children }) =>
+          !this.carried.has(id) && children.every((child) => !this.joining.has(child) || joined.includes(child)),
+      )
+      // Made after what is due was read, so that a list never shows as running what the same answer says has ended.
+      return this.told(done ?? store.list(), due)
+    } finally {
+      for (const id of joined) this.joining.delete(id)
+    }
   }
 
   private told(answer: object, due: readonly Due[]): Told {
@@ -74,12 +84,17 @@ export class DelegateTask {
     }
   }
 
-  /** Null for a list. */
-  private async act(wish: Wish, store: ParentStore, signal: AbortSignal | undefined): Promise<object | null> {
+  /** Null for a list. `joined`: takes the children this call has waited for. */
+  private async act(
+    wish: Wish,
+    store: ParentStore,
+    signal: AbortSignal | undefined,
+    joined: string[],
+  ): Promise<object | null> {
     const { commands } = store
     switch (wish.action) {
       case 'spawn':
-        return await this.spawn(wish, store, signal)
+        return await this.spawn(wish, store, signal, joined)
       case 'list':
         return null
       case 'result':
@@ -99,8 +114,14 @@ export class DelegateTask {
     { request, notes }: Extract<Wish, { action: 'spawn' }>,
     store: ParentStore,
     signal: AbortSignal | undefined,
+    joined: string[],
   ): Promise<object> {
-    const answer = await caughtUp(store, store.commands.spawn(request))
+    const answer = await store.commands.spawn(request)
+    if (!isRefusal(answer) && this.join) {
+      joined.push(...answer.subagent_ids)
+      for (const id of joined) this.joining.add(id)
+    }
+    await store.caughtUp()
     if (isRefusal(answer)) return answer
     const all = [...(answer.notes ?? []), ...notes]
     const noted = all.length === 0 ? {} : { notes: all }

@@ -12,6 +12,8 @@ import { until } from '../supervisor/waiting'
 /** What a parent must hear of and has not acknowledged yet; said again under the same id until it has. */
 export interface Due {
   readonly id: string
+  /** The children it tells of. */
+  readonly children: readonly string[]
   /** For a parent agent to read. */
   readonly text: string
 }
@@ -78,8 +80,9 @@ export function parentStore(coxswain: Coxswain, caller: Caller): ParentStore {
     child: childOf,
     due: async () => [
       ...(await coxswain.notices(caller)).map(noticed),
-      ...(await coxswain.completions(caller)).map(({ completion_id, relay }): Due => ({
+      ...(await coxswain.completions(caller)).map(({ completion_id, relay, subagents }): Due => ({
         id: completion_id,
+        children: subagents.map(({ subagent_id }) => subagent_id),
         text: relay,
       })),
     ],
@@ -98,5 +101,5 @@ export function parentStore(coxswain: Coxswain, caller: Caller): ParentStore {
 }
 
 function noticed({ notice_id: id, ...notice }: ParentNotice): Due {
-  return { id, text: `Notice ${id}: ${JSON.stringify(notice)}` }
+  return { id, children: [notice.subagent_id], text: `Notice ${id}: ${JSON.stringify(notice)}` }
 }

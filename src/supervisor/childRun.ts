@@ -185,7 +185,7 @@ export class ChildRun {
         { kind: 'notice', level: 'info', text: `Stop requested${reason === '' ? '' : `: ${reason}`}.` },
       ])
       this.setup.callOff()
-      if (isLive(this.child)) this.jobs.later(() => this.endAttempt('stop', reason))
+      if (isLive(this.child)) this.jobs.detached(() => this.endAttempt('stop', reason))
       else this.settleSoon()
       return null
     })
@@ -826,9 +826,10 @@ export class ChildRun {
       { kind: 'notice', level: 'info', text },
     ])
     this.setup.callOff()
-    this.jobs.later(() => this.endAttempt(cause, reason))
+    this.jobs.detached(() => this.endAttempt(cause, reason))
   }
 
+  /** Beside the queue: a keeper that takes its time to answer holds up no other wish. */
   private async endAttempt(cause: EndCause, reason: string): Promise<void> {
     const { talk } = this
     if (talk === undefined || (await talk.end(cause, reason, this.child))) return

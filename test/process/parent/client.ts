@@ -11,7 +11,6 @@ export interface Heard {
   readonly refused: boolean
   /** The texts behind it: what was due. */
   readonly due: readonly string[]
-  readonly ms: number
 }
 
 export class Parent {
@@ -47,7 +46,6 @@ export class Parent {
   }
 
   async call(input: Record<string, unknown>, signal?: AbortSignal): Promise<Heard> {
-    const since = performance.now()
     const result = await this.client.callTool({ name: 'delegate_task', arguments: input }, undefined, {
       timeout: 120_000,
       ...(signal === undefined ? {} : { signal }),
@@ -57,7 +55,6 @@ export class Parent {
       answer: JSON.parse(texts[0] ?? ''),
       refused: result.isError === true,
       due: texts.slice(1),
-      ms: performance.now() - since,
     }
   }
 

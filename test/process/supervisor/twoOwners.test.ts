@@ -67,12 +67,15 @@ it('a killed owner-s store is the other host-s with its next command', async () 
   stage = Stage.make()
   const [a, b] = twoHosts()
   const [owner, other] = (await a.owns()) === true ? [a, b] : [b, a]
-  expect((await spawn(owner, 'first00'))?.status).toBe('dispatched')
+  const first = await spawn(owner, 'first00')
+  expect(first?.status).toBe('dispatched')
   await owner.kill()
   const from = performance.now()
   expect((await spawn(other, 'second0'))?.status).toBe('dispatched')
   const took = performance.now() - from
   expect((await stage.owner())?.process.pid).toBe(other.pid)
+  // Told again because its answer might have been lost with the owner: one dispatch, one child.
+  expect((await spawn(other, 'first00'))?.subagent_ids).toEqual(first?.subagent_ids)
   await eventually(async () => {
     const children = await Promise.all(readdirSync(stage.paths.children).map((id) => stage.child(id)))
     return children.length === 2 && children.every(({ completions }) => completions.length === 1)
