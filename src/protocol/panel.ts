@@ -8,6 +8,9 @@ export const PAGE_BYTES = 256 * 1024
 /** A text longer than this is cut in the page; the whole opens in an editor. UTF-16 units. */
 export const ENTRY_TEXT_MAX = 12_000
 
+/** Files offered for one mention. */
+export const MENTIONS_MAX = 10
+
 const id = z.string().min(1).max(200)
 const childId = id
 const n = z.number().int().nonnegative().max(100_000_000)
@@ -58,6 +61,8 @@ export const fromWebviewSchema = z.discriminatedUnion('type', [
     after: n.nullable(),
     back: z.boolean(),
   }),
+  /** Files of its worktree that may be meant by what is typed behind an @. Answered by `mentioned`. */
+  z.strictObject({ type: z.literal('mention'), wish, childId, query: z.string().max(500) }),
   /** Opens its changes in VS Code's own diff editor. */
   z.strictObject({ type: z.literal('review'), childId }),
   /** A terminal in its worktree, for a person to go on where it stands. */
@@ -254,6 +259,7 @@ export const toWebviewSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('outcome'), wish, ok: z.boolean(), words: z.string() }),
   /** `place` counts from 1 among all `count`. */
   z.object({ type: z.literal('found'), wish, at: n.nullable(), place: n, count: n }),
+  z.object({ type: z.literal('mentioned'), wish, paths: z.array(z.string()).max(MENTIONS_MAX) }),
   z.object({ type: z.literal('kept'), kept: z.boolean() }),
   /** Shows this entry and marks it. */
   z.object({ type: z.literal('go'), n }),

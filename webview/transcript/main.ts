@@ -38,6 +38,7 @@ let place = saved.place
 /** Entries a person at the end has had before their eyes. */
 let seenTo = 0
 let wishes = 0
+const mentioned = new Map<number, (paths: readonly string[]) => void>()
 const open = new Map<number, (outcome: { ok: boolean; words: string }) => void>()
 
 function save(change: Partial<Saved>): void {
@@ -164,6 +165,13 @@ const verification: Verification = new Verification({
 })
 const steering: Steering = new Steering({
   wish: ask,
+  files: (query) => {
+    const { childId } = saved
+    if (childId === null) return Promise.resolve([])
+    const wish = ++wishes
+    vscode.postMessage({ type: 'mention', wish, childId, query })
+    return new Promise((resolve) => mentioned.set(wish, resolve))
+  },
   draftChanged: (text) => {
     if (saved.childId === null) return
     const drafts = Object.entries(saved.drafts).filter(([id]) => id !== saved.childId)
@@ -326,6 +334,10 @@ window.addEventListener('message', (event: MessageEvent<ToWebview>) => {
     case 'outcome':
       open.get(message.wish)?.(message)
       open.delete(message.wish)
+      return
+    case 'mentioned':
+      mentioned.get(message.wish)?.(message.paths)
+      mentioned.delete(message.wish)
       return
     case 'found':
       if (message.wish !== findWish) return

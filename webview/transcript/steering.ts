@@ -4,6 +4,7 @@ import type { FromWebview, PanelChild, PanelRequest, PanelSteer } from '../../sr
 import { button, textField } from './controls'
 import { el, icon, setText, show, time } from './dom'
 import { receipt } from './entries'
+import { Mentions } from './mentions'
 import { say } from './strings'
 
 const MAX = 16_000
@@ -15,6 +16,8 @@ export interface SteeringActs {
   /** Resolves with the host's answer. */
   wish(wish: Wish): Promise<{ ok: boolean; words: string }>
   draftChanged(text: string): void
+  /** Files of its worktree that may be meant by what is typed behind an @. */
+  files(typed: string): Promise<readonly string[]>
   announce(words: string): void
 }
 
@@ -51,7 +54,16 @@ export class Steering {
     this.input.rows = 1
     this.input.title = say.steerExample
     this.input.setAttribute('aria-label', say.steerLabel)
+    const mentions = new Mentions(
+      this.input,
+      (typed) => this.acts.files(typed),
+      () => {
+        this.count()
+        this.acts.draftChanged(this.input.value)
+      },
+    )
     this.input.addEventListener('keydown', (event) => {
+      if (mentions.key(event)) return event.preventDefault()
       // 229: a composing Enter in browsers that do not set isComposing on it.
       if (event.key !== 'Enter' || event.shiftKey || event.isComposing || event.keyCode === 229) return
       event.preventDefault()
@@ -70,6 +82,7 @@ export class Steering {
       this.suggestion,
       this.missedLine,
       this.waiting,
+      mentions.element,
       this.inputLine,
       el('div', 'input-foot', this.hint, this.status),
     )

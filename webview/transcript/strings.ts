@@ -36,6 +36,7 @@ const english = {
   stoppedAsAsked: 'Stopped as asked',
   because: (why: string) => t('Not now: {why}.', { why }),
   steerLabel: 'Steer this child',
+  mentions: 'Files of its worktree',
   steerHint: 'Enter sends, Shift+Enter breaks the line',
   steerExample:
     'A directive: “Stop reading README.md. Open lib/auth.py. Report only null-derefs with file:line.” Not: “be more thorough”',

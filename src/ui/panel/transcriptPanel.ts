@@ -6,6 +6,7 @@ import { PAGE_BYTES, readFromWebview, type FromWebview, type ToWebview } from '.
 import type { Acts, Outcome } from '../acts'
 import { holds, needleOf, nextHit } from '../present/find'
 import { actions } from '../present/actions'
+import { meantFiles } from '../present/mentioning'
 import { t } from '../present/l10n'
 import { pageOf, panelChild, panelSuggestion } from '../present/panel'
 import { unread } from '../present/row'
@@ -26,6 +27,7 @@ const pushBytes = 96 * 1024
 const betweenUpdatesMs = 80
 /** Entries read from the record at once: each may carry megabytes. */
 const readChunk = 40
+const namesMs = 10_000
 
 export class TranscriptPanel implements vscode.Disposable {
   private shownChild: string
@@ -40,6 +42,7 @@ export class TranscriptPanel implements vscode.Disposable {
   private sentChild = ''
   private focusSteer: { text: string | null } | null = null
   private wantedEntry: number | null = null
+  private names: { childId: string; at: number; listed: Promise<readonly string[]> } | null = null
   private disposed = false
   private readonly age: VerdictAge
   private readonly parts: vscode.Disposable[] = []
@@ -280,6 +283,8 @@ export class TranscriptPanel implements vscode.Disposable {
         return this.openCheck(message.childId, message.check, message.what)
       case 'find':
         return this.find(message)
+      case 'mention':
+        return this.mention(message)
       case 'steer':
         return this.wish(message, (id) => this.acts.steer(id, message.text, message.steerId))
       case 'editSteer':
@@ -381,6 +386,22 @@ export class TranscriptPanel implements vscode.Disposable {
     for (let at = 0; needle !== '' && view !== null && at < total && this.scriptReady; at += readChunk)
       for (const entry of await view.entries(childId, at, readChunk)) if (holds(entry, needle)) hits.push(entry.n)
     await this.post({ type: 'found', wish, ...nextHit(hits, after, back) })
+  }
+
+  private async mention({ wish, childId, query }: FromWebview & { type: 'mention' }): Promise<void> {
+    const names = this.knows(childId) ? await this.namesOf(childId) : []
+    if (this.scriptReady) await this.post({ type: 'mentioned', wish, paths: [...meantFiles(names, query)] })
+  }
+
+  /** Listed once for all that is typed within a few seconds. */
+  private namesOf(childId: string): Promise<readonly string[]> {
+    if (this.names?.childId === childId && Date.now() - this.names.at < namesMs) return this.names.listed
+    const listed = (this.supervision.changes?.names(childId) ?? Promise.resolve([])).catch((error: unknown) => {
+      this.log.warn('the files of a worktree could not be listed', String(error))
+      return []
+    })
+    this.names = { childId, at: Date.now(), listed }
+    return listed
   }
 
   private async post(message: ToWebview): Promise<void> {

@@ -4,6 +4,7 @@ import type { Child } from '../../core/child'
 import { previewApply, type ApplyPreview } from '../../git/apply'
 import { describeLosses, inspectDiscard } from '../../git/discard'
 import { folderSize } from '../../git/folderSize'
+import { worktreeFacts } from '../../git/facts'
 import type { Git } from '../../git/git'
 import type { Problem } from '../../git/repository'
 import {
@@ -45,6 +46,12 @@ export class Changes {
     if (known === null) return noWorktree
     const changed = await changedFiles(this.git, known)
     return changed.kind === 'problem' ? changed : changed.files
+  }
+
+  /** The files of its worktree, those git ignores left out. Rejects when it cannot be looked at. */
+  async names(childId: string): Promise<readonly string[]> {
+    const known = this.worktreeOf(childId)
+    return known === null ? [] : await worktreeFacts(this.git, known).files()
   }
 
   /** The bytes of one side, the first five megabytes of them; null when the file is not there on that side. */

@@ -9,12 +9,16 @@ import { until } from './until.js'
 
 const run = promisify(execFile)
 
-/** Runs the command line of the installed package on a repository; returns its JSON lines. */
-export async function coxswain(home: TestHome, { folder }: Repository, ...args: string[]): Promise<unknown[]> {
+/** The command line of the installed package. */
+export function installedCli(home: TestHome): string {
   const installed = readdirSync(path.join(home.profile, 'ext')).find((name) => name.startsWith('coxswain.coxswain'))
   if (installed === undefined) throw new Error('the package is not installed')
-  const cli = path.join(home.profile, 'ext', installed, 'dist/cli.js')
-  const { stdout } = await run(process.execPath, [cli, ...args, '--repo', folder, '--json'], {
+  return path.join(home.profile, 'ext', installed, 'dist/cli.js')
+}
+
+/** Runs the command line of the installed package on a repository; returns its JSON lines. */
+export async function coxswain(home: TestHome, { folder }: Repository, ...args: string[]): Promise<unknown[]> {
+  const { stdout } = await run(process.execPath, [installedCli(home), ...args, '--repo', folder, '--json'], {
     // The demo agent goes on at once instead of at a human pace.
     env: { ...home.env, COXSWAIN_DEMO_PACE_MS: '5' },
     cwd: folder,

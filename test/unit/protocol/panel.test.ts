@@ -17,6 +17,7 @@ const good: FromWebview[] = [
   { type: 'answer', wish: 1, childId: 'c-1', requestId: 'r', answer: { kind: 'allow', scope: 'once' } },
   { type: 'answer', wish: 1, childId: 'c-1', requestId: 'r', answer: { kind: 'deny', message: '' } },
   { type: 'find', wish: 1, childId: 'c-1', query: 'x', after: null, back: false },
+  { type: 'mention', wish: 1, childId: 'c-1', query: 'auth' },
   { type: 'review', childId: 'c-1' },
   { type: 'takeOver', childId: 'c-1' },
   { type: 'handBack', childId: 'c-1' },
