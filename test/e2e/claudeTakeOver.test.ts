@@ -57,8 +57,7 @@ test(
 
     const agents = () =>
       home.processes().filter(({ command }) => /[.]bin.claude/.test(command) && !/^(.*\/)?(sh|bash) /.test(command))
-    await workbench.run('Coxswain: Take over in terminal')
-    await workbench.pick('Paint the hull')
+    await panel.getByRole('button', { name: 'Take over in terminal' }).click()
     await panel.locator('.phase').filter({ hasText: 'taken over in a terminal' }).waitFor()
     await until('it is open in the terminal, and nowhere else', () => {
       const commands = agents().map(({ command }) => command)
@@ -67,8 +66,7 @@ test(
     await workbench.page.locator('.terminal-wrapper').first().waitFor()
     await workbench.screenshot('claude-taken-over')
 
-    await workbench.run('Coxswain: Hand back…')
-    await workbench.pick('Paint the hull')
+    await panel.getByRole('button', { name: 'Hand back…' }).click()
     await workbench.inputMessage.filter({ hasText: 'A message is optional' }).waitFor()
     await workbench.answer('Now you again')
     await said(panel, 'Went on.').waitFor()
