@@ -1,6 +1,6 @@
 // 'Connect a parent agent…' as a person uses it: what is shown is what is written into another program's configuration,
 // which otherwise stays as it is, or stays as it is altogether.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect } from 'vitest'
 import { until } from './harness/until.js'
@@ -77,7 +77,11 @@ test('what is shown is written, once, and nothing else of a configuration is tou
 
     // opencode's sample is closed by what is added.
     const whole = agent === 'opencode' ? `${existing}}\n` : existing
-    writeFileSync(place, whole)
+    // As many keep their files: elsewhere, with a link to them.
+    const kept = path.join(home.home, `kept-${agent}`)
+    rmSync(place)
+    writeFileSync(kept, whole, { mode: 0o640 })
+    symlinkSync(kept, place)
     const shown = await connect(workbench, agent)
     expect(shown).toContain(`This is added to ${place}, which is otherwise left as it is:`)
     if (agent === 'Codex') await workbench.screenshot('connect-parent')
@@ -90,23 +94,24 @@ test('what is shown is written, once, and nothing else of a configuration is tou
       (agent === 'opencode' ? existing.replace('"x"', '"x",') : existing) + added,
     )
 
+    expect([readFileSync(kept, 'utf8'), statSync(kept).mode & 0o777]).toEqual([written, 0o640])
+
     expect(await connect(workbench, agent)).toContain(`${place} names Coxswain already, so there is nothing to write.`)
     expect(await workbench.dialog.getByRole('button', { name: 'Write' }).count()).toBe(0)
     await workbench.answerDialog('Cancel')
     expect(readFileSync(place, 'utf8')).toBe(written)
   }
 
+  // Where there is no configuration yet, one is begun.
+  const [codex] = samples
+  const fresh = path.join(home.home, codex?.file ?? '')
+  rmSync(fresh)
+  await connect(workbench, 'Codex')
+  await workbench.answerDialog('Write')
+  await workbench.toast('Codex has the tool delegate_task from its next start on.').first().waitFor()
+  await until('it is written', () => readFileSync(fresh, 'utf8').startsWith('[mcp_servers.coxswain]\ncommand = "'))
+
   // All of them name one launcher, which is of this installation and of no place that an update moves.
   expect(readFileSync(launcher, 'utf8')).toContain(path.join(home.profile, 'ext/coxswain.coxswain-'))
   expect(inTerminal(`'${launcher}' list --json`, repository.folder, home.env)).toContain('"action":"list"')
-})
-
-test('where there is no configuration yet, one is begun', async ({ workbench, home }) => {
-  const place = path.join(home.home, '.codex/config.toml')
-  writeFileSync(place, '')
-  await connect(workbench, 'Codex')
-  await workbench.answerDialog('Write')
-  await workbench.toast('Codex has the tool delegate_task from its next start on.').waitFor()
-  expect(readFileSync(place, 'utf8')).toMatch(/^\[mcp_servers\.coxswain\]\ncommand = "/)
-  expect(existsSync(path.join(home.home, '.claude.json'))).toBe(false)
 })
