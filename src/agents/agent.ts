@@ -120,6 +120,18 @@ export interface SteerFrame {
   readonly queuedAt: string
 }
 
+/** How the agent's program answers one prompt, without tools, a session or a conversation: prompt on stdin, then it ends. */
+export interface OneShot {
+  /** Without a program: the one that was found. */
+  readonly args: readonly string[]
+  /** Set for it; never secrets. */
+  readonly env: Readonly<Record<string, string>>
+  /** Names of variables handed on, those with secrets too. */
+  readonly inherit: readonly string[]
+  /** Pure: what it printed on stdout → its answer; null when it gave none. */
+  read(stdout: string): string | null
+}
+
 export interface Agent {
   readonly id: string
   /** As people say it. */
@@ -142,6 +154,8 @@ export interface Agent {
       ): { readonly pid: number; readonly startTime: string; readonly sessionId: string } | undefined
     }
   }
+  /** Absent: it can only be talked with. */
+  oneShot?(model?: string): OneShot
   /** Why it cannot be limited to these tools, or null. Absent: it cannot be limited at all. */
   toolsProblem?(allowed: readonly string[]): string | null
   converse(start: ConversationStart): Conversation

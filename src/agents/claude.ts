@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import type { Answer, Autonomy } from '../core/events'
 import type { AgentSignal, Outgoing } from '../core/signals'
-import type { Agent, AgentLaunch, Conversation, ConversationStart, ProbeReading, SteerFrame } from './agent'
+import type { Agent, AgentLaunch, Conversation, ConversationStart, OneShot, ProbeReading, SteerFrame } from './agent'
 import { noise, objectIn, trimmedLine } from './jsonLine'
 import { variableNames } from './settings'
 
@@ -89,9 +89,43 @@ export function claudeAgent(id: string, settings: ClaudeSettings): Agent {
         read: readOpenSession,
       },
     },
+    oneShot: (model) => oneShotOf(settings, model),
     converse: (start) => new ClaudeConversation(settings, start),
   }
 }
+
+const oneShotResult = z.object({
+  type: z.literal('result'),
+  subtype: z.literal('success'),
+  is_error: z.literal(false),
+  result: z.string(),
+})
+
+function oneShotOf(settings: ClaudeSettings, model = settings.model): OneShot {
+  return {
+    args: [
+      ...['-p', '--output-format', 'json', '--tools', '', '--setting-sources', 'user', '--strict-mcp-config'],
+      ...(model === undefined ? [] : ['--model', model]),
+    ],
+    env: environmentOf(settings),
+    inherit: namesOf(settings),
+    read: (stdout) => {
+      const parsed = oneShotResult.safeParse(objectIn(stdout.trim()))
+      return parsed.success ? parsed.data.result : null
+    },
+  }
+}
+
+const secretsOf = ({ secrets = [] }: ClaudeSettings): string[] => [...new Set([...handedOnSecrets, ...secrets])]
+
+const namesOf = (settings: ClaudeSettings): string[] => [
+  ...new Set([...handedOn, ...(settings.environment ?? []), ...secretsOf(settings)]),
+]
+
+const environmentOf = ({ maxApiRetries }: ClaudeSettings) => ({
+  CLAUDE_CODE_MAX_RETRIES: String(maxApiRetries ?? defaultApiRetries),
+  DISABLE_AUTOUPDATER: '1',
+})
 
 function readVersion(output: string): ProbeReading {
   const version = /(\d+\.\d+\.\d+)[^\n]*Claude Code/.exec(output)?.[1]
@@ -681,7 +715,6 @@ function launchOf(settings: ClaudeSettings, start: ConversationStart): AgentLaun
   const effort = start.effort ?? settings.effort
   const rules = settings.repositorySettings === true ? [] : (start.projectRules ?? [])
   const rulesFile = `${start.controlDir}/project-rules.md`
-  const secrets = [...new Set([...handedOnSecrets, ...(settings.secrets ?? [])])]
   const option = (name: string, value: string | number | undefined) =>
     value === undefined ? [] : [name, String(value)]
   return {
@@ -706,11 +739,10 @@ function launchOf(settings: ClaudeSettings, start: ConversationStart): AgentLaun
     ],
     env: {
       CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: '1',
-      CLAUDE_CODE_MAX_RETRIES: String(settings.maxApiRetries ?? defaultApiRetries),
-      DISABLE_AUTOUPDATER: '1',
+      ...environmentOf(settings),
     },
-    inherit: [...new Set([...handedOn, ...(settings.environment ?? []), ...secrets])],
-    secrets,
+    inherit: namesOf(settings),
+    secrets: secretsOf(settings),
     input: 'open',
     files:
       rules.length === 0

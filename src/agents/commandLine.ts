@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import type { Answer, SteerMode } from '../core/events'
 import type { AgentSignal } from '../core/signals'
-import type { Abilities, Agent, AgentLaunch, Conversation, ConversationStart } from './agent'
+import type { Abilities, Agent, AgentLaunch, Conversation, ConversationStart, OneShot } from './agent'
 import { noise, objectIn, trimmedLine } from './jsonLine'
 import { variableNames } from './settings'
 
@@ -34,6 +34,8 @@ export const commandLineSettings = z.strictObject({
       (command) => !/^[^/]+\/|^~/.test(command[0] ?? ''),
       'must start with an absolute path or a bare program name, since a relative one would be looked up in the worktree',
     ),
+  /** Arguments with which the same program answers one prompt: it reads it on stdin, prints the answer and goes. */
+  oneShot: z.array(z.string()).max(1_000).optional(),
   protocol: z.enum(['lines', 'text'], { error: 'must be "lines" or "text"' }),
   /** `"prompt"` writes the prompt to stdin and ends it; without it stdin is closed. */
   stdin: z.literal('prompt', { error: 'can only be "prompt"; leave it out for a closed stdin' }).optional(),
@@ -63,7 +65,17 @@ export function commandLineAgent(id: string, settings: CommandLineSettings): Age
       read: () => ({}),
       install: `Install "${program}", or correct "command" in the settings of agent "${id}".`,
     },
+    ...(settings.oneShot === undefined ? {} : { oneShot: () => oneShotOf(settings, settings.oneShot ?? []) }),
     converse: (start) => new CommandLineConversation(settings, start),
+  }
+}
+
+function oneShotOf(settings: CommandLineSettings, args: readonly string[]): OneShot {
+  return {
+    args,
+    env: {},
+    inherit: [...(settings.environment ?? []), ...(settings.secrets ?? [])],
+    read: (stdout) => (stdout.trim() === '' ? null : stdout),
   }
 }
 

@@ -75,10 +75,8 @@ export function judge(contract: Contract, findings: Findings, situation: Situati
   const failed = findings.checks.filter((check) => check.result === 'FAIL')
   if (failed.some((check) => !check.recoverable)) return end('failed', toPerson)
 
-  const tryAgain = (status: 'parse_error' | 'incomplete' | 'failed', turn: string): Judgement => {
-    const allowed = status === 'failed' ? contract.maxRetries : Math.min(1, contract.maxRetries)
-    const used = retriesUsed(situation.earlier, situation.round, status)
-    const whyNot = refusal(situation, allowed, used, contract)
+  const tryAgain = (status: Retried, turn: string): Judgement => {
+    const { whyNot, used, allowed } = retry(contract, situation, status)
     if (whyNot !== null) {
       notes.push(whyNot)
       return end(status, 'partial')
@@ -111,6 +109,20 @@ export function judge(contract: Contract, findings: Findings, situation: Situati
     return end('unverified', contract.level === 'light' ? 'accept' : toPerson)
   }
   return end('verified', 'accept')
+}
+
+type Retried = 'parse_error' | 'incomplete' | 'failed'
+
+/** Whether the child may be asked again for this reason, and the how-manieth of how many times that would be. */
+function retry(contract: Contract, situation: Situation, status: Retried) {
+  const allowed = status === 'failed' ? contract.maxRetries : Math.min(1, contract.maxRetries)
+  const used = retriesUsed(situation.earlier, situation.round, status)
+  return { allowed, used, whyNot: refusal(situation, allowed, used, contract) }
+}
+
+/** True when a report that cannot be read is not asked for again: then another model may restructure it. */
+export function isLastReport(contract: Contract, situation: Situation): boolean {
+  return retry(contract, situation, 'parse_error').whyNot !== null
 }
 
 /** How many times this round has been asked again for this reason. A verdict repeated on one attempt counts once. */
@@ -220,7 +232,8 @@ function refusal(situation: Situation, allowed: number, used: number, contract: 
   return null
 }
 
-function example(contract: Contract): string {
+/** The object that a report of this contract is, with marks where the child's own words go. */
+export function example(contract: Contract): string {
   const artifacts = Object.fromEntries(
     contract.deliverables.map(({ name, kind, path }) => [
       name,

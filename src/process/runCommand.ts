@@ -14,6 +14,8 @@ export interface CommandRequest {
   readonly environment: Readonly<Record<string, string>>
   readonly timeoutMs: number
   readonly outputCapBytes: number
+  /** What it reads on stdin; without it stdin is closed. */
+  readonly input?: string
   /** In the environment of every process of it; made up when absent. */
   readonly marker?: string
   /** Between asking it to end and killing it, when it is ended early. */
@@ -87,7 +89,7 @@ export async function runCommand(request: CommandRequest): Promise<CommandOutcom
     reject: false,
     buffer: false,
     all: true,
-    stdin: 'ignore',
+    ...(request.input === undefined ? { stdin: 'ignore' as const } : { input: request.input }),
     cleanup: false,
   })
   const { pid } = subprocess

@@ -57,6 +57,8 @@ export interface StorePaths {
   /** How new worktrees are set up, as a person agreed to. */
   readonly setup: string
   readonly sockets: string
+  /** Always empty: where a program that answers one prompt is run. */
+  readonly oneShots: string
   child(id: string): ChildPaths
 }
 
@@ -98,6 +100,7 @@ export function storePaths(root: string): StorePaths {
     audit: join(root, 'audit.jsonl'),
     setup: join(root, 'setup.json'),
     sockets: socketFolder(root),
+    oneShots: join(root, 'one-shots'),
     child: (id) => childPaths(join(children, id)),
   }
 }

@@ -21,7 +21,7 @@ import { endMarked } from '../process/endMarked'
 import { identityOf, isRunning } from '../process/identity'
 import { LaunchError } from '../process/launch'
 import { nodeCandidates, probeNode } from '../process/probeNode'
-import { endLeftCommands } from '../process/runCommand'
+import { commandMarker, endLeftCommands } from '../process/runCommand'
 import { startDetached } from '../process/startDetached'
 import { startKeeper } from '../process/startKeeper'
 import { placeFolder, writeWhole } from '../record/atomicWrite'
@@ -34,6 +34,7 @@ import { environmentFor, findAgents, recipeOf, type AgentInfo } from './agentsFo
 import { childBehind } from './childBehind'
 import { commandNames, type CommandAnswer, type CommandName, type Commands, type Refusal } from './commands'
 import { completionsFor, pendingNotices, type Completion, type ParentNotice } from './completions'
+import { oneShotOf, type Extractor } from './extractor'
 import { followStore, type FollowedStore } from './followStore'
 import { askOwner, serveCommands, type OwnerServer } from './ownerSocket'
 import { writeLauncher } from './launcher'
@@ -667,9 +668,26 @@ class OpenStore implements Coxswain {
           environment: options.environment,
           earlier: child.verdicts,
           allowedHosts: options.settings().allowedHosts,
+          extractor: () => this.extractor(),
         }),
       log: options.log,
     }
+  }
+
+  private async extractor(): Promise<Extractor | Problem | null> {
+    const { extractor, agents, autonomy } = this.options.settings()
+    if (extractor === null) return null
+    const bundled = await this.bundled()
+    if ('message' in bundled) return bundled
+    const { environment } = this.options
+    const request = { goal: '', ...(extractor.model === undefined ? {} : { model: extractor.model }) }
+    const recipe = await recipeOf(request, extractor.agent, { agents, bundled, environment, autonomy })
+    if ('message' in recipe) return recipe
+    const resolution = resolveRecipe(recipe, bundled)
+    if (!resolution.ok) return problem(resolution.refusal)
+    return oneShotOf(resolution.agent, recipe, environment, this.paths.oneShots, () =>
+      commandMarker(checksOf(this.paths)),
+    )
   }
 
   private async node(): Promise<string | Problem> {

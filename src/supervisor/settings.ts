@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { readAgentsSettings, type AgentsSettings } from '../agents/registry'
 import { defaultDriftMarkers, defaultLoopMarkers } from '../core/policy'
 import { autonomySchema, type Autonomy, type Limits } from '../core/events'
+import { extractorSchema, type ExtractorSettings } from './extractor'
 import type { WatchSettings } from './watch'
 
 export interface Settings {
@@ -40,6 +41,8 @@ export interface Settings {
   readonly nodePath: string
   /** Hosts besides this machine that `url_ok` may ask, as `name` or `name:port`. */
   readonly allowedHosts: readonly string[]
+  /** Who restructures a report that stays unreadable; null = nobody. */
+  readonly extractor: ExtractorSettings | null
 }
 
 export const defaultSettings: Settings = {
@@ -67,6 +70,7 @@ export const defaultSettings: Settings = {
   agents: {},
   nodePath: '',
   allowedHosts: [],
+  extractor: null,
 }
 
 /** What the watch goes by, as of now. */
@@ -120,6 +124,7 @@ const fields = {
   maxSpawnDepth: z.number().int().min(1).max(5),
   orchestratorEnabled: z.boolean(),
   allowedHosts: z.array(z.string().min(1).max(300)).max(200),
+  extractor: extractorSchema,
 } as const
 
 /** Every setting that is read here, without a prefix. */

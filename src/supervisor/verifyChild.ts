@@ -6,15 +6,17 @@ import { ceilingReached } from '../core/budget'
 import { currentAttempt, type Child } from '../core/child'
 import { contractPrompt, noContract, outputSchema, thawContract, type Contract } from '../core/contract'
 import type { Verdict } from '../core/events'
-import { complaintOf } from '../core/verdict'
+import { complaintOf, isLastReport } from '../core/verdict'
 import { worktreeFacts } from '../git/facts'
 import type { Git } from '../git/git'
 import type { KnownWorktree } from '../git/view'
 import { baseEnvironmentNames, pickEnvironment } from '../process/environment'
 import { commandMarker, runCommand } from '../process/runCommand'
 import type { StorePaths } from '../record/paths'
-import { verify } from '../verification/verify'
+import { claimedBy, complaintOfReport, verify, type ClaimedReport } from '../verification/verify'
 import type { World } from '../verification/world'
+import { restructure, type Extractor, type Restructured } from './extractor'
+import type { Problem } from './tools'
 import { treeOf } from './verdictTree'
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
@@ -28,6 +30,8 @@ export interface VerifyParts {
   readonly allowedHosts: readonly string[]
   /** Verdicts of this child so far, oldest first. */
   readonly earlier: readonly Verdict[]
+  /** Who restructures a report that stays unreadable; null when nobody was chosen. */
+  readonly extractor: () => Promise<Extractor | Problem | null>
 }
 
 /** The child's contract as it was frozen. Throws when the stored one is not the one the child was given. */
@@ -63,24 +67,46 @@ export async function verifyChild(
     // Whoever changed the stored contract gains nothing by it: what cannot be checked is no pass.
     return { verdict: unchecked(child.round, attempt.n, messageOf(error)), retryMessage: null }
   }
+  const claim = report === null ? null : { ok: report.ok, summary: report.summary, output: report.output ?? null }
+  const situation = {
+    phase: attempt.ended,
+    round: child.round,
+    attempt: attempt.n,
+    earlier: parts.earlier,
+    askAgain: askAgain(child),
+  }
+  const isUnreadable = claim !== null && complaintOfReport(contract, claim) !== null
+  const isLast = isLastReport(contract, { ...situation, claimed: claimedBy(claim) })
+  const extracted = isUnreadable && isLast ? await restructured(child, contract, claim, parts) : null
   const { verdict, nextTurn } = await verify({
     contract,
-    report: report === null ? null : { ok: report.ok, summary: report.summary, output: report.output ?? null },
+    report: claim,
+    ...(extracted?.object ? { extracted: extracted.object } : {}),
     worktree: worktree.path,
     firstLaunchedAt: child.attempts[0]?.launchingAt ?? child.acceptedAt,
-    situation: {
-      phase: attempt.ended,
-      round: child.round,
-      attempt: attempt.n,
-      earlier: parts.earlier,
-      askAgain: askAgain(child),
-    },
+    situation,
     world: worldOf(parts, known),
     limits: { allowedHosts: parts.allowedHosts },
     workerFile: parts.workerFile,
   })
   const tree = await treeOf(parts.git, known, verdict)
-  return { verdict: tree === null ? verdict : { ...verdict, tree }, retryMessage: nextTurn }
+  const notes = extracted === null ? verdict.notes : [...verdict.notes, extracted.note]
+  return { verdict: { ...verdict, notes, ...(tree === null ? {} : { tree }) }, retryMessage: nextTurn }
+}
+
+async function restructured(
+  child: Child,
+  contract: Contract,
+  { summary, output }: ClaimedReport,
+  { extractor, paths }: VerifyParts,
+): Promise<Restructured | null> {
+  const asked = await extractor()
+  if (asked === null) return null
+  const spent = ceilingReached(child)
+  const whyNot = 'message' in asked ? asked.message : spent
+  if ('message' in asked || whyNot !== null) return { object: null, note: `the report was not restructured: ${whyNot}` }
+  const text = typeof output === 'string' ? output : (summary ?? '')
+  return await restructure(child, currentAttempt(child)?.n ?? 0, contract, text, asked, paths)
 }
 
 /** A retry is an act of our own: it needs an agent that can go on, and what is left of the child's tokens and money. */

@@ -39,12 +39,22 @@ export interface Verification {
   readonly signal?: AbortSignal
 }
 
+/** What is wrong with a report that was demanded and given and that nobody can read; else null. */
+export function complaintOfReport(contract: Contract, report: ClaimedReport | null): string | null {
+  const read = demandsReport(contract) ? readReport({ report }) : null
+  return read === null || read.ok ? null : read.complaint
+}
+
+/** What a report claims by itself. */
+export function claimedBy(report: ClaimedReport | null): Situation['claimed'] {
+  return report === null ? 'nothing' : report.ok ? 'success' : 'failure'
+}
+
 /** Never rejects: what cannot be looked at is UNKNOWN, and UNKNOWN is not a pass. */
 export async function verify(verification: Verification): Promise<Judgement> {
   const { report, situation } = verification
-  const claimed = report === null ? 'nothing' : report.ok ? 'success' : 'failure'
   const findings = await examine(verification)
-  return judge(verification.contract, findings, { ...situation, claimed }, verification.worktree)
+  return judge(verification.contract, findings, { ...situation, claimed: claimedBy(report) }, verification.worktree)
 }
 
 /** What is there, without any conclusion. */
@@ -156,7 +166,7 @@ async function examineWorktree(
   }
 }
 
-function readReport({ report, extracted }: Verification): Extraction | null {
+function readReport({ report, extracted }: Pick<Verification, 'report' | 'extracted'>): Extraction | null {
   if (extracted !== undefined) return { ok: true, value: extracted, from: 'whole' }
   if (report === null) return null
   const { output, summary } = report

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { currentAttempt, type Child } from '../../src/core/child'
 import { eventually, kill } from '../process/supervisor/stage'
-import { bash, ClaudeStage } from './claudeStage'
+import { bash, ClaudeStage, key } from './claudeStage'
 
 let claude: ClaudeStage
 beforeEach(async () => {
@@ -230,5 +230,34 @@ describe('death', () => {
     ])
     expect(claude.requests()).toHaveLength(2)
     await stage.untilNothingRuns()
+  })
+})
+
+describe('an unreadable report', () => {
+  it('is restructured by a Claude Code that gets its words, no tools and no files', async () => {
+    const { stage } = claude
+    const report = '{"artifacts": {"hull": "red all over"}, "summary": "Painted."}'
+    // However often Claude Code itself asks its model for the object.
+    claude.models.tolerate(key, { text: 'The hull is red all over. Painted.' })
+    claude.models.clientOf = ({ model }) => (model === 'claude-quill-1' ? 'quill' : undefined)
+    claude.models.script('quill', { text: report })
+    const window = await claude.window({}, { extractor: { agent: 'claude', model: 'claude-quill-1' } })
+    const contract = {
+      deliverables: [{ id: 'hull', kind: 'inline' }],
+      checks: [{ file_contains: { path: 'hull', text: 'red' } }],
+      maxRetries: 0,
+    }
+    const id = await claude.spawn(window, { goal: 'Paint it red.', contract })
+    const { verdict } = await stage.settled(id)
+    expect([verdict?.status, verdict?.notes]).toEqual([
+      'verified',
+      [
+        'extracted: the report was restructured by another model; nothing in it is evidence',
+        'Claude Code (claude-quill-1) restructured the report',
+      ],
+    ])
+    const [asked] = claude.models.requests('quill')
+    expect(asked?.body.tools ?? []).toEqual([])
+    expect(JSON.stringify(asked?.body.messages)).toContain('The hull is red all over. Painted.')
   })
 })

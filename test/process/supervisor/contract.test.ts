@@ -1,6 +1,7 @@
 // A contract's whole life with a real child: what its verdict leads to, what the child is told, and what an agent gains
 // by writing to the rules it is checked by.
 import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Child } from '../../../src/core/child'
 import { describeVerdict } from '../../../src/core/verdict'
@@ -38,6 +39,95 @@ function says(...turns: unknown[]): string {
     say({ type: 'ready', session_id: process.env.COXSWAIN_SESSION_ID })
     say({ type: 'result', ok: true, ...turns[Number(process.env.COXSWAIN_ATTEMPT) - 1] })`)
 }
+
+/** Chooses a program that restructures reports: what it is asked goes to `log`, what it prints is its answer. */
+function extractor(answer: string, code = 0): string {
+  const log = stage.file('', 'asked.txt')
+  const program = stage.file(
+    `import { appendFileSync, readFileSync, readdirSync } from 'node:fs'
+    appendFileSync(${JSON.stringify(log)}, readFileSync(0, 'utf8') + ' == ' + readdirSync('.').length + ' files')
+    console.log(${JSON.stringify(answer)})
+    process.exitCode = ${code}`,
+    'scribe.mjs',
+  )
+  const scribe = { kind: 'commandLine', command: [process.execPath], protocol: 'text', oneShot: [program] }
+  const settings = { 'coxswain.agents': { scribe }, 'coxswain.extractor': { agent: 'scribe', model: 'quill' } }
+  writeFileSync(join(stage.data, 'settings.json'), JSON.stringify(settings))
+  return log
+}
+
+describe('another model that restructures a report', () => {
+  const prose = { summary: 'I wrote the table into out.md. Trust me.' }
+  const contract = { deliverables, checks: [{ file_contains: { path: 'out.md', text: 'out' } }] }
+  const child = async (): Promise<string> => {
+    const agents = stage.agents(`
+      import { writeFileSync } from 'node:fs'
+      writeFileSync('out.md', 'out')
+      console.log(JSON.stringify({ type: 'ready', session_id: process.env.COXSWAIN_SESSION_ID }))
+      console.log(JSON.stringify({ type: 'result', ok: true, ...${JSON.stringify(prose)} }))`)
+    return await stage.detached({ goal: 'Write it', agent: 'kid', contract }, '--agents', agents)
+  }
+
+  it('is asked once, after the child was, and what it makes of it is held against the files', async () => {
+    stage = Stage.make()
+    const log = extractor('{"artifacts": {"out.md": "out.md"}, "summary": "The table is in out.md."}')
+    const ended = await stage.settled(await child())
+    expect(told(ended)).toEqual([
+      '1 its report could not be read, asked again',
+      '2 verified: all 2 checks pass',
+      'SUCCESS',
+    ])
+    expect(ended.verdict?.notes).toEqual([
+      'extracted: the report was restructured by another model; nothing in it is evidence',
+      'scribe (quill) restructured the report',
+    ])
+    const asked = readFileSync(log, 'utf8')
+    expect(asked).toMatch(/one object of this shape[^]+"artifacts":\{"out\.md":"out\.md"\}[^]+Trust me\. == 0 files$/)
+    await stage.json('verify', ended.id)
+    expect(readFileSync(log, 'utf8')).toBe(asked)
+  })
+
+  it('makes no evidence: what it claims and the files do not show fails', async () => {
+    stage = Stage.make()
+    extractor('{"artifacts": {"out.md": "out.md"}, "summary": "All there."}')
+    const agents = says(prose, prose)
+    const ended = await stage.settled(
+      await stage.detached({ goal: 'Write it', agent: 'kid', contract }, '--agents', agents),
+    )
+    expect(told(ended)).toEqual([
+      '1 its report could not be read, asked again',
+      '2 incomplete: a deliverable is missing, asked again',
+      '3 incomplete: a deliverable is missing, partial',
+      'SUCCESS',
+    ])
+  })
+
+  it('that fails leaves the report unread, and says why', async () => {
+    stage = Stage.make()
+    extractor('I would rather not.', 3)
+    const ended = await stage.settled(await child())
+    expect(told(ended).slice(1)).toEqual(['2 its report could not be read, partial', 'SUCCESS'])
+    expect(ended.verdict?.notes.at(-1)).toMatch(
+      /^scribe \(quill\) was to restructure the report: it ended with code 3: I would/,
+    )
+  })
+
+  it('is nobody unless a person chose one', async () => {
+    stage = Stage.make()
+    const ended = await stage.settled(await child())
+    expect(told(ended).slice(1)).toEqual(['2 its report could not be read, partial', 'SUCCESS'])
+    expect(ended.verdict?.notes.join(' ')).not.toMatch(/restructure/)
+  })
+
+  it('must be one that answers a prompt', async () => {
+    stage = Stage.make()
+    writeFileSync(join(stage.data, 'settings.json'), JSON.stringify({ 'coxswain.extractor': { agent: 'demo' } }))
+    const ended = await stage.settled(await child())
+    expect(ended.verdict?.notes.at(-1)).toBe(
+      'the report was not restructured: Demo agent cannot be asked for one answer; choose another coxswain.extractor',
+    )
+  })
+})
 
 describe('the decision tree, with a real agent that resumes', () => {
   it('accepts what passes', async () => {
