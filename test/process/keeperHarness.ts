@@ -46,7 +46,8 @@ export async function clearPlaces(): Promise<void> {
     if (keeper !== undefined) signalProcess(keeper, 'SIGKILL')
     await endOrphan({ attemptDir: place.attemptDir, marker: place.marker, agent: undefined, graceMs: 0 })
     unforeseen.push(await readFile(join(place.attemptDir, 'keeper.log'), 'utf8').catch(() => ''))
-    await rm(place.root, { recursive: true, force: true })
+    // A keeper that was just killed may still be in the middle of a write.
+    await rm(place.root, { recursive: true, force: true, maxRetries: 5 })
   }
   const log = unforeseen.filter((text) => text.includes('unforeseen')).join('')
   if (log !== '') throw new Error(log)
