@@ -139,6 +139,8 @@ export interface Agent {
   /** What it can do at best; a probe may say less. */
   readonly abilities: Abilities
   readonly probe: Probe
+  /** Variables whose values are redacted wherever we write what people read. */
+  readonly secrets: readonly string[]
   /** Files of rules its users keep in repositories, which it must be handed because it is not let read the rest there. */
   readonly projectRules?: readonly string[]
   /** How a person goes on with a session in a terminal; absent when nobody can. */

@@ -76,6 +76,7 @@ export function claudeAgent(id: string, settings: ClaudeSettings): Agent {
       read: readVersion,
       install: 'Install it with `npm install -g @anthropic-ai/claude-code`, then run `claude` once to log in.',
     },
+    secrets: secretsOf(settings),
     projectRules: ['CLAUDE.md', '.claude/CLAUDE.md'],
     toolsProblem: (allowed) => {
       const unknown = allowed.filter((word) => toolsFor(word) === undefined)

@@ -65,6 +65,7 @@ export function commandLineAgent(id: string, settings: CommandLineSettings): Age
       read: () => ({}),
       install: `Install "${program}", or correct "command" in the settings of agent "${id}".`,
     },
+    secrets: settings.secrets ?? [],
     ...(settings.oneShot === undefined ? {} : { oneShot: () => oneShotOf(settings, settings.oneShot ?? []) }),
     converse: (start) => new CommandLineConversation(settings, start),
   }

@@ -32,17 +32,24 @@ export class TranscriptFile {
     /** Per attempt: how far into its raw output the entries reach. */
     private readonly cursors: Map<number, { stdout: number; stderr: number }>,
     private readonly onTrouble: (words: string) => void,
+    private readonly redact: (text: string) => string,
   ) {
     this.next = next
     this.told = told
   }
 
-  static async open(path: string, logPath: string, onTrouble: (words: string) => void): Promise<TranscriptFile> {
+  /** `redact`: takes secrets out of a line of JSON, which stays one. */
+  static async open(
+    path: string,
+    logPath: string,
+    onTrouble: (words: string) => void,
+    redact: (text: string) => string = (text) => text,
+  ): Promise<TranscriptFile> {
     const file = await AppendFile.open(path)
     try {
       const log = await AppendFile.open(logPath)
       try {
-        return await TranscriptFile.after(path, file, log, onTrouble)
+        return await TranscriptFile.after(path, file, log, onTrouble, redact)
       } catch (error) {
         await log.close()
         throw error
@@ -58,6 +65,7 @@ export class TranscriptFile {
     file: AppendFile,
     log: AppendFile,
     onTrouble: (words: string) => void,
+    redact: (text: string) => string,
   ): Promise<TranscriptFile> {
     let next = 0
     let end = 0
@@ -74,7 +82,7 @@ export class TranscriptFile {
       return true
     })
     if (end < file.size) await file.cutBack(end)
-    const opened = new TranscriptFile(file, log, next, told, cursors, onTrouble)
+    const opened = new TranscriptFile(file, log, next, told, cursors, onTrouble, redact)
     if (next > 0) await opened.rest()
     return opened
   }
@@ -103,18 +111,19 @@ export class TranscriptFile {
   async append(entries: readonly NewEntry[]): Promise<void> {
     this.owed.push(...entries)
     if (this.owed.length === 0) return
-    const numbered: TranscriptEntry[] = this.owed.map(({ at, attempt, body, cursor }, i) => ({
+    const given: TranscriptEntry[] = this.owed.map(({ at, attempt, body, cursor }, i) => ({
       n: this.next + i,
       at,
       attempt,
       ...(cursor === undefined ? {} : { cursor }),
       ...body,
     }))
+    const plain = given.map((entry) => JSON.stringify(entry))
+    const lines = plain.map((line) => this.redact(line))
+    // What people read of an entry is cut where it is long: from an entry without its secrets.
+    const numbered = given.map((entry, i) => (lines[i] === plain[i] ? entry : (readEntry(lines[i] ?? '') ?? entry)))
     try {
-      await this.file.append(
-        numbered.map((entry) => JSON.stringify(entry)),
-        false,
-      )
+      await this.file.append(lines, false)
     } catch (error) {
       if (!this.failing) this.onTrouble(`The transcript could not be written: ${String(error)}. The child goes on.`)
       this.failing = true

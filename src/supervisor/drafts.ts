@@ -27,6 +27,8 @@ export interface DraftSources {
   /** Why nothing can be started from these bases in this repository now; undefined when it can. */
   readonly repositoryProblem: (bases: readonly string[]) => Promise<string | undefined>
   readonly hash: (text: string) => string
+  /** Takes the secrets of this agent out of a text. */
+  readonly redactFor: (recipe: Recipe) => (text: string) => string
 }
 
 export interface Draft {
@@ -85,7 +87,8 @@ export async function draft(
       task: {
         goal: task.goal.trim(),
         ...(task.context === undefined ? {} : { context: task.context }),
-        title: titleOf(task),
+        // Its branch is named after it, too.
+        title: titleOf(task, from.redactFor(recipe)),
         ...(base === undefined ? {} : { base }),
         role,
         ...(task.metadata === undefined ? {} : { metadata: task.metadata }),
@@ -105,10 +108,10 @@ function handedOn({ autonomy, allowedTools }: Recipe): Pick<TaskRequest, 'autono
   return { autonomy, ...(allowedTools === undefined ? {} : { allowed_tools: [...allowedTools] }) }
 }
 
-function titleOf(task: TaskRequest): string {
-  const given = plainLine(task.title ?? '', 120)
+function titleOf(task: TaskRequest, redact: (text: string) => string): string {
+  const given = plainLine(redact(task.title ?? ''), 120)
   if (given !== '') return given
-  const first = task.goal.trim().split('\n')[0] ?? ''
+  const first = redact(task.goal).trim().split('\n')[0] ?? ''
   return plainLine(first, 60)
 }
 

@@ -12,7 +12,7 @@ import {
   type Capacity,
   type Refused,
 } from '../core/decide'
-import type { Actor, Autonomy, Fact, Limits } from '../core/events'
+import type { Actor, Autonomy, Fact, Limits, Recipe } from '../core/events'
 import {
   decideAcceptPartialBy,
   decideAdoptBy,
@@ -30,6 +30,7 @@ import { isParentAway, type SpawnLimits } from '../core/spawnTree'
 import { liveBelow } from '../core/subtree'
 import type { SetupRequest } from '../core/setup'
 import { textLogHeader } from '../core/textLog'
+import { redactText } from '../process/keeper/redact'
 import { writeWhole, syncFolder } from '../record/atomicWrite'
 import { Bell } from '../record/bell'
 import { ChildLog } from '../record/childLog'
@@ -73,7 +74,7 @@ export interface SupervisorSettings {
   readonly spawn: SpawnLimits
 }
 
-export interface SupervisorOptions extends Omit<DraftSources, 'settings' | 'known'> {
+export interface SupervisorOptions extends Omit<DraftSources, 'settings' | 'known' | 'redactFor'> {
   readonly tools: Tools
   readonly settings: () => SupervisorSettings
   readonly chooseSetup: (request: SetupRequest) => Promise<{ readonly hash: string | null } | Problem>
@@ -447,7 +448,12 @@ export class Supervisor {
     let held = full === null ? count : 0
     this.reserve(session, held)
     try {
-      const drafts = await draft(request, caller, agents, { ...this.options, settings, known: (id) => this.known(id) })
+      const drafts = await draft(request, caller, agents, {
+        ...this.options,
+        settings,
+        known: (id) => this.known(id),
+        redactFor: (recipe) => this.redactFor(recipe),
+      })
       if (isRefusal(drafts)) return drafts
       const { tools } = this.options
       const delegationId = request.dispatch_id ?? tools.newId()
@@ -537,7 +543,7 @@ export class Supervisor {
       task: draft.task,
       liveTranscript,
     }
-    const transcript = await this.openTranscript(childId, liveTranscript)
+    const transcript = await this.openTranscript(childId, liveTranscript, draft.task.recipe)
     let log: ChildLog
     try {
       // The last thing that can fail: what is refused must not be on record as accepted.
@@ -546,7 +552,8 @@ export class Supervisor {
       await transcript.close()
       throw error
     }
-    const { title, goal, recipe } = draft.task
+    const { title, recipe } = draft.task
+    const goal = this.redactFor(recipe)(draft.task.goal)
     const acceptedAt = log.child?.acceptedAt ?? tools.now().toISOString()
     await transcript
       .say(textLogHeader({ id: childId, title, goal, agent: recipe.label }, acceptedAt))
@@ -609,7 +616,11 @@ export class Supervisor {
     }
     let run: ChildRun
     try {
-      run = this.runOf(childId, log, await this.openTranscript(childId, log.child.liveTranscript))
+      run = this.runOf(
+        childId,
+        log,
+        await this.openTranscript(childId, log.child.liveTranscript, log.child.task.recipe),
+      )
     } catch (error) {
       await log.close()
       throw error
@@ -619,10 +630,24 @@ export class Supervisor {
     return run
   }
 
-  private async openTranscript(childId: string, liveTranscript: string): Promise<TranscriptFile> {
+  private async openTranscript(childId: string, liveTranscript: string, recipe: Recipe): Promise<TranscriptFile> {
     const { tools } = this.options
     const trouble = (words: string): void => tools.log('warning', 'transcript not written', { childId, words })
-    return await TranscriptFile.open(tools.paths.child(childId).transcript, liveTranscript, trouble)
+    const redact = this.redactFor(recipe)
+    return await TranscriptFile.open(tools.paths.child(childId).transcript, liveTranscript, trouble, redact)
+  }
+
+  /** The keeper redacts what the agent prints; this is for what people and parents say to it. */
+  private redactFor(recipe: Recipe): (text: string) => string {
+    const { tools } = this.options
+    const { environment } = tools
+    const agent = tools.agentOf(recipe)
+    const names = 'message' in agent ? [] : agent.secrets
+    const secrets = names.flatMap((name) => {
+      const value = environment[name]
+      return value === undefined ? [] : [{ name, value }]
+    })
+    return (text) => (secrets.length === 0 ? text : redactText(text, secrets))
   }
 
   private runOf(childId: string, log: ChildLog, transcript: TranscriptFile): ChildRun {

@@ -628,6 +628,32 @@ describe('ends', () => {
 })
 
 describe('what is written', () => {
+  it('for people to read holds no secret that somebody told the child, and the child hears it all the same', async () => {
+    stage = Stage.make()
+    const secret = 'sk-canary-"4f1c"-9a7723'
+    const agents = stage.agents(
+      `import { readFileSync } from 'node:fs'
+       const { KID_KEY, COXSWAIN_PROMPT_FILE: prompt } = process.env
+       const heard = readFileSync(prompt, 'utf8').includes(KID_KEY)
+       console.log(JSON.stringify({ type: 'result', ok: heard, summary: 'heard: ' + heard }))`,
+      { secrets: ['KID_KEY'] },
+    )
+    const task = { goal: `Log in with ${secret} at the harbour. ${'x'.repeat(1_970)} ${secret}`, agent: 'kid' }
+    const running = stage.start(['run', '--task', stage.tasks(task), '--agents', agents, '--json'], {
+      env: { KID_KEY: secret },
+    })
+    const { code } = await running.done
+    const id = running.objects()[0].subagent_ids[0]
+    expect(code).toBe(0)
+    const { liveTranscript, worktree } = await stage.child(id)
+    expect(worktree?.branch).not.toMatch(/canary|4f1c/)
+    for (const path of [liveTranscript, stage.paths.child(id).transcript]) {
+      const text = readFileSync(path, 'utf8')
+      expect(text.match(/.{60}sk-canary.{40}/g)).toBeNull()
+      expect(text).toContain('Log in with [redacted KID_KEY] at the harbour.')
+    }
+  })
+
   it('holds no secret that was named as one, wherever the child puts it, and is private', async () => {
     stage = Stage.make()
     const secret = 'sk-canary-4f1c9a7723'
