@@ -145,11 +145,15 @@ const words: Record<LossKind, [one: string, many: string]> = {
 /** "3 changed files (a, b, c) and 1 commit …": for a sentence. */
 export function describeLosses(losses: readonly Loss[]): string {
   const parts = losses.map(({ kind, names, count }) => {
-    const shown = names.slice(0, 3).join(', ')
+    const isCommits = kind === 'commits' || kind === 'reflog-commits'
+    const shown = (isCommits ? names.map(shortened) : names).slice(0, 3).join(', ')
     return `${count} ${words[kind][count === 1 ? 0 : 1]} (${shown}${names.length > 3 ? ', …' : ''})`
   })
   return parts.length < 2 ? parts.join('') : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
 }
+
+/** A commit as people read it: what git needs to find it, and its subject. */
+const shortened = (commit: string): string => commit.replace(/^([0-9a-f]{12})[0-9a-f]+ /, '$1 ')
 
 interface Found {
   readonly kind: 'found'

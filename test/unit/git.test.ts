@@ -300,9 +300,9 @@ describe('what would be lost', () => {
     expect(
       describeLosses([
         { kind: 'uncommitted', names: ['a', 'b', 'c', 'd'], count: 4 },
-        { kind: 'commits', names: ['1234 fix'], count: 1 },
+        { kind: 'commits', names: [`${'5ef02a931445'.padEnd(40, '0')} fix`], count: 1 },
       ]),
-    ).toBe('4 changed files (a, b, c, …) and 1 commit that is on no other branch (1234 fix)')
+    ).toBe('4 changed files (a, b, c, …) and 1 commit that is on no other branch (5ef02a931445 fix)')
   })
 })
 
