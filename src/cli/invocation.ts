@@ -24,6 +24,7 @@ export const flagOptions = {
   take: { type: 'string' },
   check: { type: 'boolean' },
   apply: { type: 'boolean' },
+  dismiss: { type: 'boolean' },
   off: { type: 'boolean' },
   squash: { type: 'boolean' },
   patch: { type: 'boolean' },

@@ -38,12 +38,20 @@ const listPayload = z.object({
   subagents: z.array(z.looseObject({ subagent_id: z.string(), accepting_steer: z.boolean() })),
 })
 
-/** One child, every live one, or those of a list payload on standard input. */
+/**
+ * What to do with one child, every live one, or those of a list payload on standard input; or what became of the
+ * suggestion that a child has.
+ */
 export async function decide({ open, out, words, flags }: Invocation): Promise<number> {
+  const { apply = false, dismiss = false } = flags
+  if (apply && dismiss) throw new UsageError('invalid', 'decide takes --apply or --dismiss, not both.')
   return await withStore(await open('command'), async (coxswain) => {
-    if (flags.apply === true) {
-      const id = word(words, 0, 'The ID of a child')
-      const answer = granted(await coxswain.commands.applySuggestion({ subagent_id: id }))
+    if (apply || dismiss) {
+      const { commands } = coxswain
+      const suggested = { subagent_id: word(words, 0, 'The ID of a child') }
+      const answer = granted(
+        await (apply ? commands.applySuggestion(suggested) : commands.dismissSuggestion(suggested)),
+      )
       out.print(answer, answer.note)
       return 0
     }

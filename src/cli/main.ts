@@ -39,7 +39,7 @@ const usage = `Usage: coxswain COMMAND [options]
                                  bring its work into the checked-out branch
   discard ID [--force]           remove its worktree and branch
   decide [ID|-]                  what to do with a live child: wait, steer or stop, and why
-  decide ID --apply              do what is suggested for it
+  decide ID --apply | --dismiss  do what is suggested for it, or say that it is not wanted
   automate ID [--off]            let what is suggested for it be done by itself, up to its spend ceiling
   audit [--check]                the trail of deeds; --check follows its chain
   doctor                         reconcile the store with git and the processes
@@ -73,7 +73,7 @@ const allowed: Readonly<Record<string, readonly (keyof Flags)[]>> = {
   agents: [],
   verify: [],
   apply: ['squash', 'patch', 'override'],
-  decide: ['apply'],
+  decide: ['apply', 'dismiss'],
   automate: ['off'],
   audit: ['check'],
   doctor: [],

@@ -89,6 +89,7 @@ export function row(
         : t('{n} files changed by others too', { n: shared })
 
   const queue = waiting === 0 ? null : waiting === 1 ? t('1 steer waiting') : t('{n} steers waiting', { n: waiting })
+  const hint = hintWords(child)
   const why = noSteerBrief(child)
   const steering = !live ? null : why === null ? t('accepting steer') : t('no steer now: {why}', { why })
   const description = [
@@ -96,7 +97,7 @@ export function row(
     need,
     view.parentAway ? t('parent away') : null,
     steering,
-    hintWords(child),
+    hint,
     live ? queue : null,
     need !== null || (doing === why && live) ? null : doing,
     since === null ? null : rowDuration(now - since),
@@ -114,6 +115,7 @@ export function row(
     need === null && doing !== phaseWords(child) ? doing : null,
     since === null ? null : t('for {duration}', { duration: coarse(now - since) }),
     !live ? null : accepts.accepting ? t('accepting steer') : t('not accepting steer: {why}', { why: accepts.why }),
+    hint,
     live ? queue : null,
     missed === 0 ? null : missed === 1 ? t('1 steer missed') : t('{n} steers missed', { n: missed }),
     verdict === null || verdict === need || phaseWords(child).includes(verdict) ? null : verdict,

@@ -139,8 +139,13 @@ it('an edit outside of the contract-s scope is a suggestion; dismissed, it is no
     reason: "drift: write edits lib/a.js, outside the contract's scope",
     message: "Put lib/a.js back as it was, and change nothing outside of the contract's scope.",
   })
-  expect(await coxswain.commands.dismissSuggestion({ subagent_id: id })).toMatchObject({ status: 'done' })
+  const both = await stage.cli('decide', id, '--apply', '--dismiss')
+  expect([both.code, both.err]).toEqual([2, 'coxswain: decide takes --apply or --dismiss, not both.\n'])
+  expect(await stage.json('decide', id, '--dismiss')).toMatchObject({ action: 'suggestion', status: 'done' })
   expect((await stage.child(id)).suggestion).toBe(null)
+  expect((await stage.cli('decide', id, '--dismiss')).err).toMatch(
+    /^coxswain: There is no suggestion for ".+" now\.\n$/,
+  )
   // The next look that finds anything finds something else.
   stage.open('go')
   await stage.until(id, 'another', ({ suggestion }) => suggestion !== null)

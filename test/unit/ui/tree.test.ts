@@ -226,6 +226,10 @@ test('a steer that was thought of is a hint at its place; a stop needs a person'
   expect([needsYouCount([drifts]), needsYouCount([loops])]).toEqual([0, 1])
   expect(row(drifts, now(60)).description).toContain('steer it? drift: it is at "README.md"')
   expect(row(loops, now(60)).description).toMatch(/^stop it\? loop: Bash/)
+  expect(row(drifts, now(60)).sentence).toContain(
+    ', accepting steer, steer it? drift: it is at "README.md", agent Demo agent',
+  )
+  expect(row(loops, now(60)).sentence).toContain(', needs you: stop it? loop: Bash, ')
 })
 
 test('parent links that run in a circle or into nothing lose no child', () => {
