@@ -1,34 +1,13 @@
 // Everything one owner supervises: accepts work, knows whose it is, keeps the caps, and hands each wish to the run of its
 // child. Answers in-turn; no call here waits for a child.
 import type { AgentsSettings } from '../agents/registry'
-import { currentAttempt, isLive, lacksResult, wasTakenBack, type Child } from '../core/child'
-import {
-  decideApply,
-  decideCapacity,
-  decideHandBack,
-  decideTakeOver,
-  GOAL_MAX,
-  unknownChild,
-  type Capacity,
-  type Refused,
-} from '../core/decide'
-import type { Actor, Autonomy, Fact, Limits, Recipe } from '../core/events'
-import {
-  decideAcceptPartialBy,
-  decideAdoptBy,
-  decideAnswerBy,
-  decideApplyBy,
-  decideTakeOverBy,
-  ownsChild,
-  refusalFor,
-  sessionOf,
-  type Caller,
-} from '../core/ownership'
-import { cutText, plainLine } from '../core/plainText'
+import { isLive, lacksResult, wasTakenBack, type Child } from '../core/child'
+import { decideCapacity, type Capacity, type Refused } from '../core/decide'
+import type { Autonomy, Fact, Limits, Recipe } from '../core/events'
+import { ownsChild, refusalFor, sessionOf, type Caller } from '../core/ownership'
 import { hasExpired } from '../core/retention'
-import { isParentAway, type SpawnLimits } from '../core/spawnTree'
-import { liveBelow } from '../core/subtree'
 import type { SetupRequest } from '../core/setup'
+import type { SpawnLimits } from '../core/spawnTree'
 import { textLogHeader } from '../core/textLog'
 import { redactText } from '../process/keeper/redact'
 import { writeWhole, syncFolder } from '../record/atomicWrite'
@@ -38,26 +17,21 @@ import { removeExpired } from '../record/expire'
 import { makeFolder } from '../record/paths'
 import type { HeldSlot } from '../record/slots'
 import { TranscriptFile } from '../record/transcriptFile'
+import { CallerCommands, type Children } from './callerCommands'
 import { ChildRun } from './childRun'
-import { acknowledgedBy } from './completions'
 import {
   isRefusal,
   type AcknowledgeAnswer,
-  type CommandAnswer,
   type Commands,
   type DispatchAnswer,
-  type DoneAnswer,
-  type EndAnswer,
   type Refusal,
-  type ResumeAnswer,
   type SpawnRequest,
-  type TakeOverAnswer,
 } from './commands'
-import { Deeds, whoOf } from './deeds'
+import { acknowledgedBy } from './completions'
+import { Deeds } from './deeds'
 import { draft, type Draft, type DraftSources } from './drafts'
 import { DisposedError } from './jobs'
 import { Orchestration } from './orchestration'
-import { openIn, terminalCommand } from './takeOver'
 import type { Problem, Tools } from './tools'
 import { contractOf } from './verifyChild'
 import { Watch, type WatchSettings } from './watch'
@@ -92,6 +66,7 @@ export class Supervisor {
   private readonly deeds: Deeds
   private readonly watch: Watch
   private readonly orchestration: Orchestration
+  private readonly children: Children
   private disposed = false
   /** What `takeUp` began. */
   recovered: Promise<unknown> = Promise.resolve()
@@ -118,6 +93,15 @@ export class Supervisor {
       acknowledge: (caller, ids) => this.acknowledge(caller, ids),
       woken: (id) => this.deeds.record({ who: 'coxswain', what: 'wake', child: id }),
     })
+    this.children = {
+      own: (caller, id) => this.own(caller, id),
+      known: (id) => this.known(id),
+      open: () => this.openChildren(),
+      takePlace: async (caller, { id, title }) => this.capacity(caller, 1) ?? (await this.takeSlots([{ id, title }])),
+      spawn: (request, caller, agents) => this.spawn(request, caller, agents),
+      acknowledge: (caller, ids) => this.acknowledge(caller, ids),
+      chooseSetup: (request) => options.chooseSetup(request),
+    }
   }
 
   /**
@@ -139,261 +123,16 @@ export class Supervisor {
 
   /** `agents`: those of the caller's own settings, which it may dispatch to beside the owner's. */
   commandsFor(caller: Caller, agents: AgentsSettings = {}): Commands {
-    const by: Actor = caller.kind === 'person' ? { kind: 'person' } : { kind: 'parent', session: caller.session }
-    const end = async (
-      action: 'stop' | 'interrupt',
-      id: string,
-      wish: (run: ChildRun) => Promise<Refused | null>,
-      note: string | (() => string),
-    ): Promise<EndAnswer | Refusal> => {
-      const refused = await this.with(caller, id, wish)
-      if (refused !== null) return { error: refused }
-      this.deeds.record({ who: whoOf(caller), what: action, child: id })
-      const words = typeof note === 'string' ? note : note()
-      return { action, subagent_id: id, status: 'interrupt_requested', note: words }
-    }
-    const done = async (
-      action: DoneAnswer['action'],
-      id: string | undefined,
-      wish: (run: ChildRun) => Promise<Refused | null>,
-      note: string | ((child: Child | undefined) => string),
-    ): Promise<DoneAnswer | Refusal> => {
-      if (id === undefined) return { error: unknownChild }
-      const refused = await this.with(caller, id, wish)
-      if (refused === null && action !== 'flag') this.deeds.record({ who: whoOf(caller), what: action, child: id })
-      if (refused !== null) return { error: refused }
-      const words = typeof note === 'string' ? note : note(this.runs.get(id)?.child)
-      return { action, subagent_id: id, status: 'done', note: words }
-    }
-    const audited = <T extends CommandAnswer>(what: string, child: string, answer: T, more: object = {}): T => {
-      if (!isRefusal(answer)) this.deeds.record({ who: whoOf(caller), what, child, ...more })
-      return answer
-    }
-    return {
-      spawn: async (request) => {
-        const answer = await this.spawn(request, caller, agents)
-        if (!isRefusal(answer)) for (const id of answer.subagent_ids) audited('spawn', id, answer)
-        return answer
-      },
-      steer: async ({ subagent_id: id, message, steer_id }) => {
-        const steerId = steer_id ?? this.options.tools.newId()
-        const refused = await this.with(caller, id, (run) => run.steer(steerId, message, by))
-        if (refused !== null) return { error: refused }
-        const note = this.steerNote(id)
-        return audited(
-          'steer',
-          id,
-          { action: 'steer', subagent_id: id, steer_id: steerId, status: 'queued', note } as const,
-          {
-            steer_id: steerId,
-          },
-        )
-      },
-      editSteer: ({ subagent_id, steer_id, message }) =>
-        done(
-          'edit',
-          subagent_id,
-          (run) => run.editSteer(steer_id, message, by),
-          'The steer was changed; it had not been handed over.',
-        ),
-      withdrawSteer: ({ subagent_id, steer_id }) =>
-        done(
-          'withdraw',
-          subagent_id ?? this.childWithSteer(steer_id),
-          (run) => run.withdrawSteer(steer_id, by),
-          (child) =>
-            child?.steers.find((steer) => steer.id === steer_id)?.state === 'withdrawn'
-              ? 'The steer was withdrawn; the agent will not read it.'
-              : 'The agent has it already and was asked to give it back. It counts as withdrawn once the agent says that it did not read it.',
-        ),
-      reorderSteers: ({ subagent_id, order }) =>
-        done('reorder', subagent_id, (run) => run.reorderSteers(order, by), 'The waiting steers were reordered.'),
-      stop: ({ subagent_id, reason }) =>
-        end(
-          'stop',
-          subagent_id,
-          (run) => run.stop(reason ?? '', by),
-          'Its end was asked for; it is CANCELLED once its death was observed. Worktree and branch stay.',
-        ),
-      interrupt: ({ subagent_id, reason }) =>
-        end(
-          'interrupt',
-          subagent_id,
-          (run) => run.interrupt(reason ?? '', by),
-          () => this.pauseNote(subagent_id),
-        ),
-      resume: async ({ subagent_id, message }) =>
-        audited('resume', subagent_id, await this.resume(caller, subagent_id, message)),
-      answer: ({ subagent_id, request_id, answer }) =>
-        done(
-          'answer',
-          subagent_id ?? this.childWithRequest(request_id),
-          (run) => {
-            const refused = decideAnswerBy(caller, run.child, request_id, answer)
-            return refused === null ? run.answer(request_id, answer, by) : Promise.resolve(refused)
-          },
-          'The answer was handed to the agent.',
-        ),
-      flag: ({ subagent_id, title, pinned, archived, seen }) =>
-        done(
-          'flag',
-          subagent_id,
-          async (run) => {
-            const name = title === undefined ? undefined : plainLine(title, 120)
-            if (name === '') return { code: 'invalid', message: 'The title is empty.' }
-            if (name !== undefined) await run.note({ type: 'renamed', title: name, by })
-            if (pinned !== undefined || archived !== undefined || seen !== undefined)
-              await run.note({
-                type: 'flagged',
-                ...(pinned === undefined ? {} : { pinned }),
-                ...(archived === undefined ? {} : { archived }),
-                ...(seen === undefined ? {} : { seen }),
-              })
-            return null
-          },
-          'Done.',
-        ),
-      discard: async ({ subagent_id, ...consent }) => {
-        const run = await this.own(caller, subagent_id)
-        if (run === undefined) return { error: this.notThere(caller, subagent_id) }
-        const outcome = await run.discard(consent, by)
-        if ('code' in outcome) return { error: outcome }
-        return audited('discard', subagent_id, {
-          action: 'discard',
-          subagent_id,
-          status: outcome.removed ? 'discarded' : 'absent',
-          note: outcome.what,
-        } as const)
-      },
-      verify: ({ subagent_id }) =>
-        done(
-          'verify',
-          subagent_id,
-          (run) => run.verifyAgain(),
-          'The checks run again; the verdict comes when they are through.',
-        ),
-      automate: ({ subagent_id, on }) =>
-        done(
-          'automate',
-          subagent_id,
-          async (run) => {
-            await run.note({ type: 'steeringSwitched', on, by }, (child) => child.automaticSteering === on)
-            return null
-          },
-          on
-            ? 'What is suggested for it is done by itself from now on, up to its spend ceiling; each act is on record.'
-            : 'Nothing is done to it by itself any more; suggestions still show.',
-        ),
-      applySuggestion: ({ subagent_id }) =>
-        done(
-          'suggestion',
-          subagent_id,
-          async (run) => {
-            const { suggestion, title } = run.child
-            if (suggestion === null) return { code: 'finished', message: `There is no suggestion for "${title}" now.` }
-            return suggestion.action === 'stop'
-              ? await run.stop(suggestion.reason, by)
-              : await run.steer(this.options.tools.newId(), suggestion.message ?? '', by)
-          },
-          'Done as suggested.',
-        ),
-      dismissSuggestion: ({ subagent_id }) =>
-        done(
-          'suggestion',
-          subagent_id,
-          async (run) => {
-            const { suggestion, title } = run.child
-            if (suggestion === null) return { code: 'finished', message: `There is no suggestion for "${title}" now.` }
-            await run.note({ type: 'suggestionDismissed', by }, (child) => child.suggestion === null)
-            return null
-          },
-          'Dismissed. The same is not suggested again in this attempt.',
-        ),
-      acceptPartial: ({ subagent_id }) =>
-        done(
-          'accept',
-          subagent_id,
-          async (run) => decideAcceptPartialBy(caller) ?? (await run.acceptPartial(by)),
-          'Taken as partial. It stays marked, and applying it still asks for what did not pass by name.',
-        ),
-      retry: async ({ subagent_id }) => {
-        const run = await this.own(caller, subagent_id)
-        if (run === undefined) return { error: this.notThere(caller, subagent_id) }
-        let told: string | null
-        try {
-          told = await this.options.tools.complaint(run.child)
-        } catch (error) {
-          return { error: { code: 'unavailable', message: error instanceof Error ? error.message : String(error) } }
-        }
-        if (told === null)
-          return {
-            error: {
-              code: 'unsupported',
-              message: `Nothing is open in the verdict on "${run.child.title}", so there is nothing to ask again.`,
-            },
-          }
-        const answer = await this.resume(caller, subagent_id, cutText(told, GOAL_MAX))
-        return audited('retry', subagent_id, answer)
-      },
-      apply: async ({ subagent_id, how = 'merge', override = [], message }) => {
-        const run = await this.own(caller, subagent_id)
-        if (run === undefined) return { error: this.notThere(caller, subagent_id) }
-        const refused = decideApplyBy(caller) ?? decideApply(run.child, override)
-        if (refused !== null) return { error: refused }
-        const words = message?.trim() ?? ''
-        const outcome = await this.options.tools.apply(run.child, how, words === '' ? run.child.title : words)
-        if (outcome.kind === 'problem') return { error: { code: 'repository', message: outcome.message } }
-        const { commit, branch } = outcome
-        await run.note({ type: 'applied', how, overridden: [...override], by, ...(commit === null ? {} : { commit }) })
-        const where = branch === null ? 'the checked-out commit' : branch
-        const note =
-          commit === null ? `Staged on ${where}; commit it yourself.` : `Applied to ${where} as ${commit.slice(0, 10)}.`
-        const answer = { action: 'apply', subagent_id, status: 'applied', how, commit, branch, note } as const
-        return audited('apply', subagent_id, answer, { how, commit, overridden: override })
-      },
-      takeOver: async ({ subagent_id }) =>
-        audited('takeOver', subagent_id, await this.takeOver(caller, by, subagent_id)),
-      adopt: ({ subagent_id }) =>
-        done(
-          'adopt',
-          subagent_id,
-          async (run) => {
-            const away = isParentAway(run.child, (id) => this.known(id), this.options.tools.isPresent)
-            const refused = decideAdoptBy(caller, run.child, away)
-            if (refused === null) await run.note({ type: 'adopted', by }, (child) => child.formerParent !== null)
-            return refused
-          },
-          'It is yours now. Its former parent is told so when it comes back.',
-        ),
-      acknowledge: ({ completion_ids }) => this.acknowledge(caller, completion_ids),
-      setup: async (request) => {
-        if (caller.kind !== 'person')
-          return { error: { code: 'unsupported', message: 'How worktrees are set up is for a person to say.' } }
-        const chosen = await this.options.chooseSetup(request)
-        if ('message' in chosen) return { error: { code: 'invalid', message: chosen.message } }
-        const { hash } = chosen
-        this.deeds.record({ who: whoOf(caller), what: `setup ${request.action}`, child: '', hash })
-        return {
-          action: 'setup',
-          status: hash === null ? 'cleared' : 'set',
-          hash,
-          note:
-            hash === null
-              ? 'New worktrees are not set up any more.'
-              : 'Every worktree made from now on is set up with it, before its agent starts.',
-        }
-      },
-    }
+    return new CallerCommands(caller, agents, this.children, this.options.tools, this.deeds)
   }
 
   /** Every child with a process, about to have one, or whose result is being written. */
   liveCount(): number {
-    const children = [...this.runs.values()].map((run) => run.child)
-    return children.filter((child) => isLive(child) || lacksResult(child)).length + this.reserved()
+    return this.openChildren().filter((child) => isLive(child) || lacksResult(child)).length + this.reserved()
   }
 
-  private live(): Child[] {
-    return [...this.runs.values()].map((run) => run.child).filter((child) => takesPlace(child))
+  private openChildren(): Child[] {
+    return [...this.runs.values()].map((run) => run.child)
   }
 
   private async spawn(
@@ -428,7 +167,7 @@ export class Supervisor {
     if (known.length === 0) return await this.dispatch(request, caller, agents)
     const lost = known.find((child) => !this.mayControl(caller, child))
     if (lost === undefined) return this.handle(dispatchId, known)
-    const refused = this.notThere(caller, lost.id)
+    const refused = refusalFor(caller, lost, (id) => this.known(id))
     if (refused.code === 'adopted') return { error: refused }
     return { error: { code: 'invalid', message: 'This id of a dispatch cannot be used. Choose another.' } }
   }
@@ -668,59 +407,6 @@ export class Supervisor {
     })
   }
 
-  private async takeOver(caller: Caller, by: Actor, id: string): Promise<TakeOverAnswer | Refusal> {
-    const run = await this.own(caller, id)
-    const refused = decideTakeOverBy(caller) ?? decideTakeOver(run?.child)
-    if (run === undefined || refused !== null) return { error: refused ?? this.notThere(caller, id) }
-    const agent = this.options.tools.agentOf(run.child.task.recipe)
-    const command = 'message' in agent ? undefined : terminalCommand(run.child, agent)
-    if (command === undefined)
-      return { error: { code: 'unsupported', message: `"${run.child.title}" has no session for a terminal.` } }
-    await run.note({ type: 'takenOver', by }, (child) => child.takenOver)
-    // One that ends by itself in this very moment has nothing to be paused.
-    await run.interrupt('taken over in a terminal', by)
-    return {
-      action: 'takeOver',
-      subagent_id: id,
-      status: isLive(run.child) ? 'pausing' : 'ready',
-      cwd: command.cwd,
-      command: command.line,
-      note: 'Go on with it there; end it there before you hand it back with resume.',
-    }
-  }
-
-  /** A session that somebody has open elsewhere is not resumed: the last one to write would win. */
-  private async openElsewhere(child: Child): Promise<Refused | null> {
-    const { tools } = this.options
-    const agent = tools.agentOf(child.task.recipe)
-    if (isLive(child) || child.sessionId === null || 'message' in agent) return null
-    const found = await openIn(child.sessionId, agent, tools.environment)
-    if (found === undefined) return null
-    const message = `The session of "${child.title}" is open in another process (${found.pid}). End it there first; two in one session lose the work of one.`
-    return { code: 'open_elsewhere', message }
-  }
-
-  private async resume(caller: Caller, id: string, message: string | undefined): Promise<ResumeAnswer | Refusal> {
-    const run = await this.own(caller, id)
-    if (run === undefined) return { error: this.notThere(caller, id) }
-    const held = decideHandBack(run.child, caller.kind) ?? (await this.openElsewhere(run.child))
-    if (held !== null) return { error: held }
-    const { title } = run.child
-    const started = await run.resume(
-      message,
-      async () => this.capacity(caller, 1) ?? (await this.takeSlots([{ id, title }])),
-    )
-    if ('code' in started) return { error: started }
-    return {
-      action: 'resume',
-      subagent_id: id,
-      status: 'resuming',
-      attempt: started.attempt,
-      carried_steers: started.carried,
-      note: 'Same session, worktree and branch; time and turn limits start anew.',
-    }
-  }
-
   /** Every round a completion tells of is acknowledged; a crash in between leaves it due under the same id. */
   private async acknowledge(caller: Caller, ids: readonly string[]): Promise<AcknowledgeAnswer> {
     const { completions, notices } = acknowledgedBy(caller, await this.options.tools.recorded(), ids)
@@ -747,7 +433,7 @@ export class Supervisor {
 
   private capacity(caller: Caller, count: number): Refused | null {
     const { maxChildrenPerParent, maxChildrenTotal } = this.options.settings()
-    const live = this.live()
+    const live = this.openChildren().filter(takesPlace)
     const named = (children: readonly Child[]): Capacity['live'] => children.map(({ id, title }) => ({ id, title }))
     const total = {
       setting: 'coxswain.maxChildrenTotal',
@@ -812,22 +498,6 @@ export class Supervisor {
     })
   }
 
-  private async with(
-    caller: Caller,
-    id: string,
-    wish: (run: ChildRun) => Promise<Refused | null>,
-  ): Promise<Refused | null> {
-    const run = await this.own(caller, id)
-    if (run === undefined) return this.notThere(caller, id)
-    try {
-      return await wish(run)
-    } catch (error) {
-      if (error instanceof DisposedError)
-        return { code: 'unavailable', message: 'Another window has just taken over this child. Try again.' }
-      throw error
-    }
-  }
-
   /** The run of a child this caller may control; undefined for foreign and unknown ids alike. */
   private async own(caller: Caller, id: string): Promise<ChildRun | undefined> {
     const run = await this.opened(id)
@@ -839,11 +509,6 @@ export class Supervisor {
     return this.runs.get(id) ?? (this.options.tools.childExists(id) ? await this.open(id) : undefined)
   }
 
-  /** Why this caller may not control that child. */
-  private notThere(caller: Caller, id: string): Refused {
-    return refusalFor(caller, this.known(id), (above) => this.known(above))
-  }
-
   private mayControl(caller: Caller, child: Child): boolean {
     return ownsChild(caller, child, (id) => this.known(id))
   }
@@ -851,39 +516,6 @@ export class Supervisor {
   /** A child as it stands, open here or not. */
   private known(id: string): Child | undefined {
     return this.runs.get(id)?.child ?? this.options.tools.childOf(id)
-  }
-
-  private steerNote(id: string): string {
-    const child = this.runs.get(id)?.child
-    const attempt = child === undefined ? undefined : currentAttempt(child)
-    if (attempt === undefined || attempt.launchedAt === null)
-      return 'It has not started yet: the text is part of its first turn.'
-    const where =
-      child?.task.recipe.abilities.steerMode === 'next_turn'
-        ? 'it reads it as its next turn'
-        : 'appended to its next tool result; the current tool call is never cut'
-    return `Queued; ${where}. It counts as read only once the agent's receipt came.`
-  }
-
-  private pauseNote(id: string): string {
-    const kept = 'Session, worktree and branch are kept; resume goes on with a new instruction.'
-    const all = [...this.runs.values()].map((run) => run.child)
-    const child = this.runs.get(id)?.child
-    const going = child === undefined ? [] : liveBelow(child, all)
-    if (going.length === 0) return kept
-    const named = going.map((each) => `${plainLine(each.title, 60)} (${each.id})`).join(', ')
-    return `${kept} The call it was making is lost, and the children it dispatched go on: ${named}. What they come to waits until it is resumed; interrupt or stop them by their own ids.`
-  }
-
-  private childWithSteer(steerId: string): string | undefined {
-    return [...this.runs.values()].find((run) => run.child.steers.some((steer) => steer.id === steerId))?.child.id
-  }
-
-  private childWithRequest(requestId: string): string | undefined {
-    const asking = [...this.runs.values()].filter((run) =>
-      run.child.requests.some((request) => request.id === requestId),
-    )
-    return asking.length === 1 ? asking[0]?.child.id : undefined
   }
 
   /** Lets go of every child; agents and keepers go on. Synchronous. */
