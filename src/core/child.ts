@@ -153,6 +153,8 @@ export interface Child {
   readonly id: string
   readonly delegationId: string
   readonly index: number
+  /** How many children its delegation was to have; null: as many as there are. */
+  readonly delegated: number | null
   readonly parentSession: string
   readonly parentChild: string | null
   /** Null for a child nobody has adopted. */

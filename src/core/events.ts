@@ -137,6 +137,8 @@ const kinds = [
     childId: z.string(),
     delegationId: z.string(),
     index: z.number().int().nonnegative(),
+    /** How many children its delegation has; without it as many as there are. */
+    count: z.number().int().positive().optional(),
     parentSession: z.string(),
     parentChild: z.string().nullable(),
     independentCompletions: z.boolean().optional(),

@@ -63,6 +63,7 @@ function born(event: ChildEvent & { type: 'accepted' }): Child {
     id: event.childId,
     delegationId: event.delegationId,
     index: event.index,
+    delegated: event.count ?? null,
     parentSession: event.parentSession,
     parentChild: event.parentChild,
     formerParent: null,

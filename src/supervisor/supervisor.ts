@@ -111,14 +111,24 @@ export class Supervisor {
   async takeUp(childIds: readonly string[]): Promise<void> {
     const failed = (childId: string) => (error: unknown) =>
       this.options.tools.log('error', 'a child could not be recovered', { childId, error: String(error) })
-    const recoveries: Promise<void>[] = []
+    const opened: ChildRun[] = []
     for (const id of childIds) {
       // Opening a log cuts its torn end, which may by now be a line that the next owner is writing.
       if (this.disposed || !this.options.tools.isOwner()) break
       const run = await this.open(id).catch(failed(id))
-      if (run && (isLive(run.child) || lacksResult(run.child))) recoveries.push(run.recover().catch(failed(id)))
+      if (run && (isLive(run.child) || lacksResult(run.child))) opened.push(run)
     }
-    this.recovered = Promise.all(recoveries)
+    this.recovered = Promise.all(
+      opened.map((run) =>
+        (this.isHalfDispatched(run.child) ? run.callOff(halfDispatched) : run.recover()).catch(failed(run.child.id)),
+      ),
+    )
+  }
+
+  /** Its owner died while it was writing down the delegation: nobody was answered, and nothing of it has begun. */
+  private isHalfDispatched({ phase, waitingForSlot, delegationId, delegated }: Child): boolean {
+    if (phase !== 'PENDING' || waitingForSlot || delegated === null) return false
+    return delegated > this.options.tools.delegated(delegationId).length
   }
 
   /** `agents`: those of the caller's own settings, which it may dispatch to beside the owner's. */
@@ -204,7 +214,7 @@ export class Supervisor {
       const accepted: ChildRun[] = []
       try {
         for (const [index, draft] of drafts.entries()) {
-          const place = { delegationId, index, independentCompletions: independent }
+          const place = { delegationId, index, count, independentCompletions: independent }
           accepted.push(await this.accept(ids[index] ?? this.freshId(), draft, place, caller))
           if (held === 0) continue
           held--
@@ -214,7 +224,7 @@ export class Supervisor {
         if (waits !== null) for (const run of accepted) await run.awaitSlot()
       } catch (error) {
         // All or nothing: what was accepted before the disk failed is called off, and its place given back.
-        for (const run of accepted) await run.callOff('the record of its delegation could not be written')
+        for (const run of accepted) await run.callOff(halfDispatched)
         for (const { id } of places) await tools.slots.release(id).catch(() => undefined)
         throw error
       }
@@ -265,7 +275,7 @@ export class Supervisor {
   private async accept(
     childId: string,
     draft: Draft,
-    place: { readonly delegationId: string; readonly index: number; readonly independentCompletions: boolean },
+    place: Pick<Accepted, 'delegationId' | 'index' | 'count' | 'independentCompletions'>,
     caller: Caller,
   ): Promise<ChildRun> {
     const { tools } = this.options
@@ -532,4 +542,8 @@ export class Supervisor {
 }
 
 /** It counts against the caps: an orchestrator between its turns has no process, and a child in the queue not yet. */
+type Accepted = Extract<Fact, { type: 'accepted' }>
+
+const halfDispatched = 'the record of its delegation could not be written'
+
 const takesPlace = (child: Child): boolean => isLive(child) && !child.waitingForSlot && !child.delegating

@@ -183,9 +183,12 @@ export class Stage {
     )
   }
 
-  settled(id: string): Promise<Child> {
-    return this.until(id, 'settled with its result', (child) =>
-      child.completions.some((completion) => completion.round === child.round && child.settledAt !== null),
+  settled(id: string, ms?: number): Promise<Child> {
+    return this.until(
+      id,
+      'settled with its result',
+      (child) => child.completions.some((completion) => completion.round === child.round && child.settledAt !== null),
+      ms,
     )
   }
 

@@ -1,4 +1,5 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { bundleOwners, Owner, ownerOptions, type Bundles } from './owners'
 import { eventually, Stage } from './stage'
@@ -83,4 +84,27 @@ it('a killed owner-s store is the other host-s with its next command', async () 
   console.log(`owner killed → the other's next command answered after ${Math.round(took)} ms`)
   // An order of magnitude below the lease that a frozen owner has.
   expect(took).toBeLessThan(15_000)
+})
+
+it('a batch whose owner is killed while it is written down never begins, and its id makes it anew, whole', async () => {
+  stage = Stage.make()
+  const options = ownerOptions(stage, { agents })
+  const point = JSON.stringify({ op: 'write', contains: '"type":"accepted"', when: 'synced', nth: 2 })
+  const dying = new Owner(bundles, stage, options, { KILL_AT: point })
+  owners.push(dying)
+  await dying.recovered()
+  const batch = { tasks: ['One', 'Two', 'Three'].map((goal) => ({ goal, agent: 'brief' })), dispatch_id: 'dispatch1' }
+  expect(await dying.ask('spawn', batch)).toBeUndefined()
+  const half = readdirSync(stage.paths.children)
+  expect(half.length).toBeLessThan(3)
+
+  const next = new Owner(bundles, stage, options)
+  owners.push(next)
+  await next.recovered()
+  for (const id of half)
+    expect(await stage.until(id, 'called off', ({ phase }) => phase === 'CANCELLED')).toMatchObject({ attempts: [] })
+  const { count, subagent_ids } = await next.ask('spawn', batch)
+  expect([count, half.filter((id) => subagent_ids.includes(id))]).toEqual([3, []])
+  for (const id of subagent_ids) expect((await stage.settled(id)).phase).toBe('SUCCESS')
+  expect(readFileSync(join(stage.root, 'home/starts'), 'utf8').trim().split('\n').sort()).toEqual(subagent_ids.sort())
 })

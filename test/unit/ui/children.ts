@@ -97,6 +97,7 @@ export const child = (over: Partial<Child> = {}): Child => ({
   index: 0,
   parentSession: 'person',
   parentChild: null,
+  delegated: null,
   formerParent: null,
   independentCompletions: false,
   task: {
