@@ -14,10 +14,13 @@ beforeAll(async () => {
   bundles = await bundleOwners()
 })
 afterAll(() => bundles.clear())
-afterEach(async () => {
-  await owner.kill()
-  await stage.clear()
-})
+afterEach(
+  async () => {
+    await owner.kill()
+    await stage.clear()
+  },
+  60_000 + cycles * 500,
+)
 
 it(
   `${cycles} children that came and went leave an owner with no more handles and memory than before`,
