@@ -9,6 +9,10 @@
  *
  * A session launches children and acts on those it launched, and on no others. Nothing here rejects for what a child or a
  * handle is; a handle that is not this session's own, or not whole, is UNKNOWN.
+ *
+ * In a window with several folders a launch goes to the repository that is shown at that moment. Handles of launches in a
+ * repository that was shown before go on to answer. After a reload they are UNKNOWN until the person shows that
+ * repository again: UNKNOWN does not say that the child has ended.
  */
 export interface CoxswainApi {
   readonly contractVersion: 1
@@ -86,7 +90,11 @@ export type ChildPhase =
   | 'CANCELLED'
   | 'UNKNOWN'
 
-/** SUCCESS is the agent's claim; `verdict` is what was checked. Of a handle that is UNKNOWN nothing else is said. */
+/**
+ * SUCCESS is the agent's claim; `verdict` is what was checked. Of a handle that is UNKNOWN nothing else is said, save that
+ * its `condition` is `adopted` when a person made the child their own while nobody spoke for this session: it is theirs
+ * for good, and steer and resume say so. Do not launch it again.
+ */
 export interface ChildState {
   readonly phase: ChildPhase
   /** E.g. `paused`, `verifying`. */

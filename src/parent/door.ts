@@ -10,9 +10,11 @@ export interface ParentsDoor {
   parent(session: string): ParentStore
   /** Becomes the owner of live children that have none, and finds out what became of them. */
   takeUpLive(): Promise<void>
+  /** The store is to stay open although another repository is shown later: somebody keeps handles to its children. */
+  hold(): void
 }
 
-export async function parentsDoor(coxswain: Coxswain): Promise<ParentsDoor> {
+export async function parentsDoor(coxswain: Coxswain, hold: () => void = () => undefined): Promise<ParentsDoor> {
   return {
     secret: await storeSecret(coxswain.paths),
     parent: (session) => parentStore(coxswain, { kind: 'parent', session }),
@@ -20,5 +22,6 @@ export async function parentsDoor(coxswain: Coxswain): Promise<ParentsDoor> {
       await coxswain.takeUpLive()
       await coxswain.recovered()
     },
+    hold,
   }
 }

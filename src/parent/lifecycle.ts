@@ -16,7 +16,7 @@ import type {
 import { acceptance, currentAttempt, isLive, type Child } from '../core/child'
 import { unknownChild } from '../core/decide'
 import { isRefusal, invalidRequest, type Refusal } from '../supervisor/commands'
-import { childOfHandle, handleOf } from '../supervisor/handles'
+import { handleOf, openedBy } from '../supervisor/handles'
 import { conditionOf, needsOf } from '../supervisor/payloads'
 import type { StoreSecret } from '../supervisor/secret'
 import { sessionOfWords } from '../supervisor/parentSession'
@@ -39,16 +39,19 @@ const requestSchema = z.strictObject({
   allowed_tools: z.array(z.string()).optional(),
 })
 
+/** One repository's store as this session has it. */
 interface Opened {
+  readonly door: ParentsDoor
   readonly secret: StoreSecret
   readonly session: string
   readonly store: ParentStore
-  takeUpLive(): Promise<void>
 }
 
+type Found = { readonly opened: Opened; readonly child: Child } | { readonly why: Refused['error'] }
+
 /**
- * `open` answers with a refusal as long as there is no store to be had, e.g. in a folder that is not trusted; `onMayOpen`
- * tells when that may have changed.
+ * `open` answers with the store of the repository that is shown now, or with a refusal as long as there is none to be
+ * had, e.g. in a folder that is not trusted; `onMayOpen` tells when that may have changed.
  */
 export function lifecycleSession(
   open: () => Promise<ParentsDoor | Refusal>,
@@ -60,11 +63,12 @@ export function lifecycleSession(
 }
 
 class Session implements CoxswainSession {
-  private opened: Promise<Opened | Refusal> | undefined
+  /** Every store it has seen, by its session there: what it launched in a repository stays there. */
+  private readonly opened = new Map<string, Opened>()
   private readonly results = new Map<string, RoundResult>()
 
   constructor(
-    private readonly openStore: () => Promise<ParentsDoor | Refusal>,
+    private readonly openShown: () => Promise<ParentsDoor | Refusal>,
     private readonly extensionId: string,
     private readonly key: string,
     private readonly onMayOpen: (listener: () => void) => { dispose(): void },
@@ -76,7 +80,8 @@ class Session implements CoxswainSession {
     const opened = await this.open()
     if (isRefusal(opened)) return opened
     const { correlation_id, ...task } = parsed.data
-    const { secret, session, store } = opened
+    const { door, secret, session, store } = opened
+    door.hold()
     const answer = await store.commands.spawn({
       tasks: [task],
       dispatch_id: `x${secret.sign(['launch', session, correlation_id]).slice(0, 32)}`,
@@ -88,19 +93,19 @@ class Session implements CoxswainSession {
   }
 
   async status(handle: unknown): Promise<ChildState> {
-    return stateOf((await this.find(handle))?.child)
+    return stateOf(await this.find(handle))
   }
 
   async wait(handle: unknown, timeoutMs: number): Promise<Waited> {
     if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > longestWaitMs)
       throw new RangeError(`timeoutMs is ${timeoutMs}; it must be a whole number from 1 to ${longestWaitMs}.`)
     const found = await this.find(handle)
-    if (found === undefined) return { completed: false, timed_out: false, state: stateOf(undefined) }
-    const { store, child } = found
-    const now = (): Child | undefined => store.child(child.id)
-    await store.until(() => hasSettled(now()), AbortSignal.timeout(timeoutMs))
-    const completed = hasSettled(now())
-    return { completed, timed_out: !completed, state: stateOf(now()) }
+    if ('why' in found) return { completed: false, timed_out: false, state: stateOf(found) }
+    const { store } = found.opened
+    await store.until(() => hasSettled(store.child(found.child.id)), AbortSignal.timeout(timeoutMs))
+    const now = this.asItIs(handle, found.opened)
+    const completed = 'child' in now && hasSettled(now.child)
+    return { completed, timed_out: !completed, state: stateOf(now) }
   }
 
   async cancel(
@@ -108,20 +113,22 @@ class Session implements CoxswainSession {
     reason: string,
   ): Promise<'accepted' | 'already_terminal' | 'unknown_handle' | 'unsupported'> {
     const found = await this.find(handle)
-    if (found === undefined) return 'unknown_handle'
-    const answer = await found.store.commands.stop({
+    if ('why' in found) return found.why.code === unknownChild.code ? 'unknown_handle' : 'unsupported'
+    const { store } = found.opened
+    const answer = await store.commands.stop({
       subagent_id: found.child.id,
       reason: String(reason).slice(0, 2_000),
     })
-    await found.store.caughtUp()
+    await store.caughtUp()
     if (!isRefusal(answer)) return 'accepted'
     return answer.error.code === 'finished' ? 'already_terminal' : 'unsupported'
   }
 
   async result(handle: unknown, round?: number): Promise<RoundResult> {
     const found = await this.find(handle)
-    if (found === undefined) return { ready: false, phase: 'UNKNOWN' }
-    const { store, child } = found
+    if ('why' in found) return { ready: false, phase: 'UNKNOWN' }
+    const { child } = found
+    const { store } = found.opened
     const key = `${child.id}.${round ?? child.round}`
     const known = this.results.get(key)
     if (known !== undefined) return known
@@ -153,91 +160,99 @@ class Session implements CoxswainSession {
 
   async steer(handle: unknown, message: string): Promise<Steered | Refused> {
     const found = await this.find(handle)
-    if (found === undefined) return { error: unknownChild }
-    const answer = await found.store.commands.steer({ subagent_id: found.child.id, message: String(message) })
+    if ('why' in found) return { error: found.why }
+    const { commands } = found.opened.store
+    const answer = await commands.steer({ subagent_id: found.child.id, message: String(message) })
     return isRefusal(answer) ? answer : { status: answer.status, steer_id: answer.steer_id }
   }
 
   async resume(handle: unknown, message?: string): Promise<Resumed | Refused> {
     const found = await this.find(handle)
-    if (found === undefined) return { error: unknownChild }
+    if ('why' in found) return { error: found.why }
+    const { store } = found.opened
     const said = message === undefined ? {} : { message: String(message) }
-    const answer = await found.store.commands.resume({ subagent_id: found.child.id, ...said })
+    const answer = await store.commands.resume({ subagent_id: found.child.id, ...said })
     if (isRefusal(answer)) return answer
-    await found.store.caughtUp()
+    await store.caughtUp()
     return { status: answer.status, attempt: answer.attempt }
   }
 
   async reconnect(handle: unknown): Promise<Reconnected> {
-    const opened = await this.open()
-    if (!isRefusal(opened)) {
-      await opened.takeUpLive()
-      await opened.store.caughtUp()
-    }
-    const child = (await this.find(handle))?.child
-    const runs = child !== undefined && isLive(child)
-    return { outcome: runs ? 'ATTACHED' : 'RECONNECT_UNAVAILABLE', state: stateOf(child) }
+    const found = await this.find(handle)
+    if ('why' in found) return { outcome: 'RECONNECT_UNAVAILABLE', state: stateOf(found) }
+    await found.opened.door.takeUpLive()
+    await found.opened.store.caughtUp()
+    const now = this.asItIs(handle, found.opened)
+    const runs = 'child' in now && isLive(now.child)
+    return { outcome: runs ? 'ATTACHED' : 'RECONNECT_UNAVAILABLE', state: stateOf(now) }
   }
 
   onDidChange(listener: (handle: ChildHandle) => void): { dispose(): void } {
-    let following: { dispose(): void } | undefined
+    const following = new Map<Opened, { dispose(): void }>()
     let disposed = false
     const follow = async (): Promise<void> => {
       const opened = await this.open()
-      if (isRefusal(opened) || disposed || following !== undefined) return
-      waiting.dispose()
+      if (isRefusal(opened) || disposed || following.has(opened)) return
       const { store, secret, session } = opened
-      following = store.onDidChange((child) => {
-        if (child.parentSession === session) listener(handleOf(child, secret))
-      })
+      following.set(
+        opened,
+        store.onDidChange((child) => {
+          if (child.parentSession === session) listener(handleOf(child, secret))
+        }),
+      )
     }
     const tryToFollow = (): void => void follow().catch(() => undefined)
+    // Also once it follows: another repository may be shown later, and children launched there.
     const waiting = this.onMayOpen(tryToFollow)
     tryToFollow()
     return {
       dispose: () => {
         disposed = true
         waiting.dispose()
-        following?.dispose()
+        for (const each of following.values()) each.dispose()
       },
     }
   }
 
-  /** The child a handle opens, as it is now. */
-  private async find(handle: unknown): Promise<{ store: ParentStore; child: Child } | undefined> {
-    const opened = await this.open()
-    if (isRefusal(opened)) return undefined
-    const { store, secret, session } = opened
-    const child = childOfHandle(handle, session, secret, (id) => store.child(id))
-    return child === undefined ? undefined : { store, child }
+  /** The child a handle opens, as it is now, in whichever repository it was launched; or why it opens none. */
+  private async find(handle: unknown): Promise<Found> {
+    // Refused or not: what is open already still answers.
+    await this.open()
+    let why: Refused['error'] = unknownChild
+    for (const opened of this.opened.values()) {
+      const found = this.asItIs(handle, opened)
+      if ('child' in found) {
+        opened.door.hold()
+        return found
+      }
+      if (found.why.code !== unknownChild.code) why = found.why
+    }
+    return { why }
   }
 
+  private asItIs(handle: unknown, opened: Opened): Found {
+    const id = openedBy(handle, opened.session, opened.secret)
+    if (id === undefined) return { why: unknownChild }
+    const child = opened.store.child(id)
+    return child?.parentSession === opened.session ? { opened, child } : { why: opened.store.whyNot(id) }
+  }
+
+  /** Of the repository that is shown now. */
   private async open(): Promise<Opened | Refusal> {
-    this.opened ??= this.tryOpen().catch((error: unknown) => {
-      this.opened = undefined
-      throw error
-    })
-    const opened = await this.opened
-    // What was impossible may be possible at the next call.
-    if (isRefusal(opened)) this.opened = undefined
-    return opened
-  }
-
-  private async tryOpen(): Promise<Opened | Refusal> {
     const words = [this.extensionId, this.key]
     if (words.some((word) => typeof word !== 'string' || word === ''))
       return {
         error: { code: 'invalid', message: 'A session needs the id of your extension and a key of your choice.' },
       }
-    const opened = await this.openStore()
-    if (isRefusal(opened)) return opened
-    const session = sessionOfWords(opened.secret, 'extension', words)
-    return {
-      secret: opened.secret,
-      session,
-      store: opened.parent(session),
-      takeUpLive: () => opened.takeUpLive(),
-    }
+    const door = await this.openShown()
+    if (isRefusal(door)) return door
+    const { secret } = door
+    const session = sessionOfWords(secret, 'extension', words)
+    const known = this.opened.get(session)
+    if (known?.door === door) return known
+    const opened = { door, secret, session, store: door.parent(session) }
+    this.opened.set(session, opened)
+    return opened
   }
 }
 
@@ -246,11 +261,11 @@ function hasSettled(child: Child | undefined): boolean {
   return child !== undefined && !isLive(child) && child.completions.some((done) => done.round === child.round)
 }
 
-function stateOf(child: Child | undefined): ChildState {
-  if (child === undefined)
+function stateOf(found: Found): ChildState {
+  if ('why' in found)
     return Object.freeze({
       phase: 'UNKNOWN',
-      condition: null,
+      condition: found.why.code === 'adopted' ? 'adopted' : null,
       round: null,
       attempt: null,
       accepting_steer: false,
@@ -258,6 +273,7 @@ function stateOf(child: Child | undefined): ChildState {
       verdict: null,
       metadata: null,
     })
+  const { child } = found
   return {
     phase: child.phase,
     condition: conditionOf(child),

@@ -35,6 +35,8 @@ export interface ParentStore {
   result(id: string, round?: number): Promise<ResultAnswer | Refusal>
   /** The child, if it is of this caller's tree. */
   child(id: string): Child | undefined
+  /** Why `child` has none of that id: the truth to the parent it had before a person adopted it. */
+  whyNot(id: string): Refusal['error']
   /** What is due to this caller of its own delegations: pauses, then completions, each oldest first. */
   due(): Promise<readonly Due[]>
   /** Ids that were never due to this caller change nothing. */
@@ -56,6 +58,7 @@ export function parentStore(coxswain: Coxswain, caller: Caller): ParentStore {
     const child = view.get(id)?.child
     return child !== undefined && isOwn(child) ? child : undefined
   }
+  const whyNot = (id: string) => refusalFor(caller, view.get(id)?.child, (above) => view.get(above)?.child)
   return {
     commands,
     list: () =>
@@ -65,8 +68,7 @@ export function parentStore(coxswain: Coxswain, caller: Caller): ParentStore {
       ),
     result: async (id, round) => {
       const child = childOf(id)
-      if (child === undefined)
-        return { error: refusalFor(caller, view.get(id)?.child, (above) => view.get(above)?.child) }
+      if (child === undefined) return { error: whyNot(id) }
       const wanted = round ?? child.round
       const found =
         isLive(child) && wanted === child.round ? undefined : await readResult(coxswain.paths, child, wanted)
@@ -78,6 +80,7 @@ export function parentStore(coxswain: Coxswain, caller: Caller): ParentStore {
       return { action: 'result', subagent_id: id, ready: false, phase: child.phase, note }
     },
     child: childOf,
+    whyNot,
     due: async () => [
       ...(await coxswain.notices(caller)).map(noticed),
       ...(await coxswain.completions(caller)).map(({ completion_id, relay, subagents }): Due => ({

@@ -5,6 +5,7 @@ import * as vscode from 'vscode'
 import { isLive } from '../core/child'
 import { noContract } from '../core/contract'
 import type { Problem } from '../git/repository'
+import type { ParentsDoor } from '../parent/door'
 import type { Settings } from '../supervisor/settings'
 import { t } from './present/l10n'
 import type { ClosedWhy, Opened, Opener } from './supervision'
@@ -68,6 +69,19 @@ export function realOpener(context: vscode.ExtensionContext, log: vscode.LogOutp
           import('../supervisor/verifyChild'),
         ])
       const { view, commands, git, repository, paths } = opened
+      let door: Promise<ParentsDoor> | undefined
+      let held = false
+      const openDoor = async (): Promise<ParentsDoor> => {
+        try {
+          const { parentsDoor } = await import('../parent/door')
+          return await parentsDoor(opened, () => {
+            held = true
+          })
+        } catch (error) {
+          door = undefined
+          throw error
+        }
+      }
       return {
         kind: 'open',
         coxswain: {
@@ -75,7 +89,8 @@ export function realOpener(context: vscode.ExtensionContext, log: vscode.LogOutp
           commands,
           agents: () => opened.agents(),
           setups: () => opened.setups(),
-          parents: async () => (await import('../parent/door')).parentsDoor(opened),
+          parents: () => (door ??= openDoor()),
+          isHeld: () => held,
           changes: new Changes(git, repository.commonDir, repository.topLevel, (id) => view.get(id)?.child),
           checkout: new Checkout(git, repository.topLevel, repository.commonDir),
           care: {

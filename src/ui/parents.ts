@@ -34,7 +34,8 @@ export function lifecycleApi(supervision: Supervision): CoxswainApi {
         key,
         // Not while it is being opened or was refused: asking then would only be refused again.
         (listener) =>
-          supervision.onDidChange(() => {
+          supervision.onDidChange((child) => {
+            if (child !== null) return
             if (supervision.state === 'idle' || supervision.state === 'open') listener()
           }),
       ),

@@ -30,6 +30,8 @@ export interface Coxswain {
   runNeedsYouCommand(argv: readonly string[], need: Need): Promise<string | null>
   /** For whoever speaks for a parent other than the person. */
   parents(): Promise<ParentsDoor>
+  /** Another extension keeps handles to its children. */
+  isHeld(): boolean
   /** What a child was given, as it was frozen. Rejects when the stored one is another. */
   contract(childId: string): Promise<Contract>
   /** A contract file's text, read; `value` is what it holds, for a spawn request. */
@@ -82,6 +84,9 @@ export class Supervision implements vscode.Disposable {
   private current: SupervisionState = 'idle'
   private opening: Promise<Opened> | null = null
   private coxswain: Coxswain | null = null
+  private openedFolder: string | null = null
+  /** By folder: shown before, and held. */
+  private readonly held = new Map<string, Coxswain>()
   private following: { dispose(): void } | null = null
   private message = ''
   private disposed = false
@@ -143,14 +148,18 @@ export class Supervision implements vscode.Disposable {
     return folders.find((folder) => folder === chosen) ?? folders[0] ?? null
   }
 
-  /** Shows this folder's repository from now on. Children of the former one go on under their keepers, as when a window closes. */
+  /**
+   * Shows this folder's repository from now on. Children of the former one go on under their keepers, as when a window
+   * closes; its store stays open only for an extension that has children there.
+   */
   async choose(folder: string): Promise<void> {
     if (folder === this.folder() && this.coxswain !== null) return
     await this.opening
     await this.memory.update(chosenKey, folder)
     this.following?.dispose()
     this.following = null
-    this.coxswain?.dispose()
+    if (this.coxswain?.isHeld() === true && this.openedFolder !== null) this.held.set(this.openedFolder, this.coxswain)
+    else this.coxswain?.dispose()
     this.coxswain = null
     this.watching?.dispose()
     this.watching = null
@@ -170,6 +179,7 @@ export class Supervision implements vscode.Disposable {
     this.following?.dispose()
     this.coxswain?.dispose()
     this.coxswain = null
+    for (const former of this.held.values()) former.dispose()
     this.changed.dispose()
   }
 
@@ -192,7 +202,9 @@ export class Supervision implements vscode.Disposable {
     if (!awaitsRepository(this.current)) this.become('opening', '')
     let opened: Opened
     try {
-      opened = await this.opener.open(folder)
+      const kept = this.held.get(folder)
+      opened = kept === undefined ? await this.opener.open(folder) : { kind: 'open', coxswain: kept }
+      this.held.delete(folder)
     } catch (error) {
       this.log.error('the supervisor could not be opened', error instanceof Error ? error : String(error))
       const reason = error instanceof Error ? error.message : String(error)
@@ -208,6 +220,7 @@ export class Supervision implements vscode.Disposable {
       return { kind: 'closed', why: 'failed', message: t('The window is closing.') }
     }
     this.coxswain = opened.coxswain
+    this.openedFolder = folder
     this.following = opened.coxswain.view.onDidChange((childId) => this.changed.fire(childId))
     this.become('open', '')
     return opened

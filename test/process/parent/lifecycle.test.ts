@@ -8,10 +8,17 @@ import type { Coxswain } from '../../../src/supervisor/openCoxswain'
 import { eventually, script, Stage } from '../supervisor/stage'
 
 let stage: Stage
-afterEach(() => stage.clear())
+let other: Stage | undefined
+afterEach(async () => {
+  await other?.clear()
+  other = undefined
+  await stage.clear()
+})
 
-const sessionOn = (coxswain: Coxswain, extension = 'some.extension', key = 'main'): CoxswainSession =>
-  lifecycleSession(() => parentsDoor(coxswain), extension, key)
+function sessionOn(coxswain: Coxswain, extension = 'some.extension', key = 'main'): CoxswainSession {
+  const door = parentsDoor(coxswain)
+  return lifecycleSession(() => door, extension, key)
+}
 
 let launches = 0
 async function launch(session: CoxswainSession, goal: string, more: Partial<LaunchRequest> = {}): Promise<ChildHandle> {
@@ -41,7 +48,49 @@ it('a listener that came before there was a store hears of its children once the
   for (const listener of mayOpen) listener()
   const handle = await launch(session, script({ say: 'one' }))
   await eventually(() => heard.includes(handle.childId), 'it is heard of')
+  listening.dispose()
   expect(mayOpen.size).toBe(0)
+})
+
+it('what was launched in a repository stays there when another is shown, and the next launch goes to that one', async () => {
+  stage = Stage.make()
+  other = Stage.make()
+  const held: string[] = []
+  const port = await parentsDoor(await stage.coxswain(), () => held.push('port'))
+  const wharf = await parentsDoor(await other.coxswain(), () => held.push('wharf'))
+  let shown: typeof port | 'none' = port
+  let shownAnother = (): void => undefined
+  const session = lifecycleSession(
+    () => Promise.resolve(shown === 'none' ? { error: { code: 'repository', message: 'No repository here.' } } : shown),
+    'some.extension',
+    'main',
+    (listener) => {
+      shownAnother = listener
+      return { dispose: () => undefined }
+    },
+  )
+  const heard = new Set<string>()
+  const listening = session.onDidChange(({ childId }) => heard.add(childId))
+  const inPort = await launch(session, script({ say: 'one' }, stage.waits('go')))
+  await eventually(() => stage.said(inPort.childId).includes('one'), 'it works in the port')
+  expect(new Set(held)).toEqual(new Set(['port']))
+  shown = wharf
+  shownAnother()
+  const inWharf = await launch(session, script({ say: 'two' }))
+  expect([stage.left().children.length, other.left().children.length]).toEqual([1, 1])
+  expect((await session.wait(inWharf, 60_000)).state.phase).toBe('SUCCESS')
+  expect((await session.status(inPort)).phase).toBe('RUNNING')
+  expect((await session.reconnect(inPort)).outcome).toBe('ATTACHED')
+  // Not even a repository is needed to hear what becomes of it.
+  shown = 'none'
+  expect(await session.steer(inPort, 'Open b.js.')).toMatchObject({ status: 'queued' })
+  stage.open('go')
+  expect((await session.wait(inPort, 60_000)).state.phase).toBe('SUCCESS')
+  expect(await session.result(inPort)).toMatchObject({ ready: true, phase: 'SUCCESS' })
+  await eventually(() => heard.size === 2, 'both are heard of')
+  // A session that knows only the other repository knows nothing of it.
+  const stranger = lifecycleSession(() => Promise.resolve(wharf), 'some.extension', 'main')
+  expect(await stranger.status(inPort)).toEqual(unknown)
   listening.dispose()
 })
 
@@ -215,6 +264,38 @@ describe('a handle that is not whole or not one-s own', () => {
     for (const each of odd) expect(await session.status(each)).toEqual(unknown)
     for (const each of odd.slice(0, 30)) expect(await answers(session, each)).toEqual(nothing)
     expect((await session.status(handle)).phase).not.toBe('UNKNOWN')
+    stage.open('go')
+    expect((await stage.settled(handle.childId)).steers).toEqual([])
+  })
+
+  it('says that a person adopted the child, and nothing of what became of it', async () => {
+    stage = Stage.make()
+    const first = await stage.coxswain()
+    const handle = await launch(sessionOn(first), script({ say: 'one' }, stage.waits('go')), {
+      metadata: { ticket: 7 },
+    })
+    await eventually(() => stage.said(handle.childId).includes('one'), 'it works')
+    first.dispose()
+    await first.closed()
+    const coxswain = await stage.coxswain()
+    await coxswain.tryOwn()
+    expect(await coxswain.commands.adopt({ subagent_id: handle.childId })).toMatchObject({ status: 'done' })
+    await coxswain.refresh()
+    const session = sessionOn(coxswain)
+    const state = { ...unknown, condition: 'adopted' }
+    const adopted = { error: { code: 'adopted', message: expect.stringContaining('do not respawn it') } }
+    expect(await answers(session, handle)).toEqual([
+      state,
+      { completed: false, timed_out: false, state },
+      'unsupported',
+      { ready: false, phase: 'UNKNOWN' },
+      adopted,
+      adopted,
+    ])
+    expect(await session.reconnect(handle)).toEqual({ outcome: 'RECONNECT_UNAVAILABLE', state })
+    // Only to the one it was given to, and only whole.
+    expect(await sessionOn(coxswain, 'another.extension').status(handle)).toEqual(unknown)
+    expect(await session.status({ ...handle, capability: 'x' })).toEqual(unknown)
     stage.open('go')
     expect((await stage.settled(handle.childId)).steers).toEqual([])
   })
