@@ -103,6 +103,24 @@ describe('a steer', () => {
     expect(JSON.stringify(models.requests(key)[1]!.body).split('MARKER')).toHaveLength(2)
   })
 
+  it('is read as well by one that is held to few tools', async () => {
+    models.script(key, { text: 'I run it.', tools: [untilLatch()] }, { text: 'Blue it is.' })
+    room.start('Paint it red.', { autonomy: 'autonomous', allowedTools: ['run'] })
+    await toolRuns()
+    room.steer(steerId(1), 'MARKER use blue, not red')
+    await sent(1)
+    open()
+    await result()
+    await close()
+    expect(receipts().filter((line) => line.startsWith('steer'))).toEqual([
+      'steerSent 1',
+      'steerTaken 1',
+      'steerAnswered 1',
+    ])
+    expect(models.requests(key)[1]!.body.tools?.map(({ name }) => name)).not.toContain('Edit')
+    expect(last(1)[1]).toContain('MARKER use blue, not red')
+  })
+
   it('is one of five and all five are read, in order', async () => {
     models.script(key, { tools: [untilLatch()] }, { text: 'Heard.' })
     room.start('Wait.', { autonomy: 'autonomous' })
