@@ -121,7 +121,7 @@ export interface Coxswain {
   recovered(): Promise<void>
   /** Resolves once the view shows all that is on disk now. */
   refresh(): Promise<void>
-  /** Lets go of the store and leaves the background supervisor to own it. */
+  /** Lets go of the store for good and leaves the background supervisor to own it. */
   handOver(): Promise<void>
   /** Children with a process, of this owner. */
   liveCount(): number
@@ -198,6 +198,8 @@ class OpenStore implements Coxswain {
   private readonly heart: NodeJS.Timeout
   private readonly ended: Promise<unknown>[] = []
   private disposed = false
+  /** From then on the store is the background supervisor's: its start is no gap to step into. */
+  private handedOver = false
   /** When old children were last looked for, on the monotonic clock. */
   private clearedAt = 0
   private presence: { dispose(): void } | undefined
@@ -346,6 +348,8 @@ class OpenStore implements Coxswain {
   }
 
   async handOver(): Promise<void> {
+    this.handedOver = true
+    await this.owning
     const { lease } = this
     this.letGo()
     try {
@@ -391,7 +395,7 @@ class OpenStore implements Coxswain {
 
   private async own(takeFrom?: number): Promise<boolean> {
     if (this.owning === undefined && this.lease !== undefined) return true
-    if (this.disposed || this.options.role === 'command') return false
+    if (this.disposed || this.handedOver || this.options.role === 'command') return false
     this.owning ??= this.claimStore(this.options.role, takeFrom).finally(() => (this.owning = undefined))
     return await this.owning
   }
