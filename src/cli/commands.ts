@@ -131,10 +131,11 @@ export async function transcript({ open, out, words, flags }: Invocation): Promi
     }
     await printNew()
     if (flags.follow !== true) return 0
-    await until(coxswain, async () => {
+    const over = async (): Promise<boolean> => {
       await printNew()
       return isOver(viewed(coxswain, id).child)
-    })
+    }
+    await until(coxswain, over, out.gone)
     await coxswain.refresh()
     await printNew()
     return 0

@@ -1,11 +1,11 @@
 // Reads the command line, opens the store where a command needs it, and hands over to the command. Exit codes: 0 done,
-// 1 a child did not succeed, 2 usage or refusal, 3 partly verified, 130 interrupted.
+// 1 a child did not succeed, 2 usage or refusal, 3 partly verified, 130 interrupted, 141 nobody read its output any more.
 import { readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openCoxswain, type Coxswain, type CoxswainOptions } from '../supervisor/openCoxswain'
 import { flagOptions, type Flags, type Invocation } from './invocation'
-import { UsageError, type Output } from './output'
+import { standardOutput, UsageError, type Output } from './output'
 import { agents, act, list, result, resume, show, steer, takeOver, transcript } from './commands'
 import { audit, automate, decide, verify } from './judging'
 import { contract } from './contractFile'
@@ -87,11 +87,7 @@ const everywhere: readonly (keyof Flags)[] = ['repo', 'store', 'agents', 'json',
 export async function main(argv: readonly string[]): Promise<number> {
   const end = argv.indexOf('--')
   const json = argv.slice(0, end === -1 ? undefined : end).includes('--json')
-  const out: Output = {
-    json,
-    print: (object, text) =>
-      process.stdout.write(json ? `${JSON.stringify(object)}\n` : text === '' ? '' : `${text}\n`),
-  }
+  const out = standardOutput(json)
   try {
     return await dispatch(argv, out)
   } catch (error) {

@@ -11,12 +11,13 @@ import { leaveOthers } from './run'
 
 const sessionVariable = 'COXSWAIN_PARENT_SESSION'
 
-export async function mcp({ open, flags, version }: Invocation): Promise<number> {
+export async function mcp({ open, flags, out, version }: Invocation): Promise<number> {
   const name = flags.session ?? process.env[sessionVariable] ?? ''
   if (name.length > 200) throw new UsageError('invalid', 'The name of a parent session has at most 200 characters.')
   const going = new AbortController()
   const go = (): void => going.abort()
-  process.on('SIGTERM', go).on('SIGINT', go)
+  process.on('SIGTERM', go).on('SIGINT', go).on('SIGHUP', go)
+  out.gone.addEventListener('abort', go)
   process.stdin.once('end', go).once('close', go)
   const failed = (what: string, error: unknown): void => {
     process.stderr.write(

@@ -7,6 +7,26 @@ export interface Output {
   readonly json: boolean
   /** With --json the object on one line, else the text; '' prints nothing. */
   print(object: object, text: string): void
+  /** Whether all that was printed has reached whoever reads it. */
+  arrived(): Promise<boolean>
+  /** Aborts once nobody reads what is printed any more: the pipe was closed, the disk is full, the terminal is gone. */
+  readonly gone: AbortSignal
+}
+
+/** Standard output as commands use it. Its end is a fact to act on: as an exception it would end an owner in its work. */
+export function standardOutput(json: boolean): Output {
+  const gone = new AbortController()
+  process.stdout.on('error', () => gone.abort())
+  process.stderr.on('error', () => undefined)
+  return {
+    json,
+    print: (object, text) => {
+      process.stdout.write(json ? `${JSON.stringify(object)}\n` : text === '' ? '' : `${text}\n`)
+    },
+    arrived: () =>
+      new Promise((resolve) => process.stdout.write('', (error) => resolve(!error && !gone.signal.aborted))),
+    gone: gone.signal,
+  }
 }
 
 /** What cannot be done as asked, in one sentence that says what to do. */

@@ -77,7 +77,11 @@ async function join(coxswain: Coxswain, request: SpawnRequest, { out }: Invocati
     if (interrupts > 1) process.exit(130)
     interrupted.abort()
   }
-  process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
+  const hungUp = new AbortController()
+  const onHangUp = (): void => hungUp.abort()
+  // Nobody hears of the children here any more.
+  const unheard = AbortSignal.any([out.gone, hungUp.signal])
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal).on('SIGHUP', onHangUp)
   try {
     const handle = granted(await commands.spawn(request))
     out.print(handle, handle.subagent_ids.map((id, i) => `${id}  ${handle.goals[i]?.split('\n')[0] ?? ''}`).join('\n'))
@@ -106,12 +110,13 @@ async function join(coxswain: Coxswain, request: SpawnRequest, { out }: Invocati
           printed.add(completion.completion_id)
           // Printed first, then acknowledged: who is ended in between leaves it to whoever asks next.
           out.print(...printable(completion))
+          if (!(await out.arrived())) return false
           await commands.acknowledge({ completion_ids: [completion.completion_id] })
         }
       through = now
       return now.length === ids.length
     }
-    await until(coxswain, over, interrupted.signal)
+    await until(coxswain, over, AbortSignal.any([interrupted.signal, unheard]))
     if (interrupts > 0) {
       for (const id of ids) {
         const child = view.get(id)?.child
@@ -121,7 +126,7 @@ async function join(coxswain: Coxswain, request: SpawnRequest, { out }: Invocati
           if ('error' in answer) await commands.stop({ subagent_id: id, reason: 'coxswain run was interrupted' })
         }
       }
-      await until(coxswain, over)
+      await until(coxswain, over, unheard)
     }
     for (const id of ids) {
       const child = view.get(id)?.child
@@ -134,9 +139,13 @@ async function join(coxswain: Coxswain, request: SpawnRequest, { out }: Invocati
     }
     await leaveOthers(coxswain)
     if (interrupts > 0) return 130
+    if (unheard.aborted) {
+      process.stderr.write('coxswain: nobody reads this any more. Its children go on; "coxswain list" shows them.\n')
+      return 141
+    }
     return exitCode(ids.map((id) => view.get(id)?.child))
   } finally {
-    process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal).off('SIGHUP', onHangUp)
   }
 }
 

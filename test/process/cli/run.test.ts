@@ -1,7 +1,10 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { afterEach, describe, expect, it } from 'vitest'
-import { eventually, plain, script, Stage, type Printed } from '../supervisor/stage'
+import { dist, eventually, plain, script, Stage, type Printed } from '../supervisor/stage'
 
 let stage: Stage
 afterEach(() => stage.clear())
@@ -285,4 +288,38 @@ it('prints what it does not understand as one sentence with exit 2, and help wit
     [2, '', expect.stringContaining("Unknown option '--nonsense'")],
     [2, 'Usage: coxswain COMMAND [options]', ''],
   ])
+})
+
+describe('coxswain run, whose output nobody reads any more', () => {
+  const untilSupervised = async (id: string): Promise<void> => {
+    expect((await stage.owner())?.role).toBe('background')
+    stage.open('go')
+    expect((await stage.settled(id)).phase).toBe('SUCCESS')
+  }
+
+  it('leaves its children to the background when the pipe is closed', async () => {
+    stage = Stage.make()
+    const tasks = stage.tasks(script(stage.waits('go'), { say: 'Done' }))
+    const line = '"$0" "$1" run --json --task "$2" | head -n 1; exit "${PIPESTATUS[0]}"'
+    const shell = spawn('bash', ['-c', line, process.execPath, join(dist, 'cli.js'), tasks], {
+      cwd: stage.repo,
+      env: stage.environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const [out, err, [code]] = await Promise.all([text(shell.stdout), text(shell.stderr), once(shell, 'close')])
+    expect({ code, err }).toEqual({
+      code: 141,
+      err: 'coxswain: nobody reads this any more. Its children go on; "coxswain list" shows them.\n',
+    })
+    await untilSupervised(JSON.parse(out).subagent_ids[0])
+  })
+
+  it('leaves its children to the background when the terminal is closed', async () => {
+    stage = Stage.make()
+    const running = stage.start(['run', '--json', '--task', stage.tasks(script(stage.waits('go')))])
+    const id = await running.firstId()
+    running.kill('SIGHUP')
+    expect(await running.done).toMatchObject({ code: 141, signal: null })
+    await untilSupervised(id)
+  })
 })

@@ -1,8 +1,12 @@
 // What the peers' suites hold a delegation tool to, with a real MCP client, a real server process and real children.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { isRunning } from '../../../src/process/identity'
-import { deafScript, eventually, kill, plain, script, Stage } from '../supervisor/stage'
+import { deafScript, dist, eventually, kill, plain, script, Stage } from '../supervisor/stage'
 import { Parent } from './client'
 
 let stage: Stage
@@ -135,7 +139,7 @@ describe('dispatch', () => {
   const refusedInputs: [what: string, input: Record<string, unknown>, words: RegExp][] = [
     ['no goal', {}, /goal/],
     ['an unknown action', { action: 'pause' }, /no action "pause".*spawn, list, steer/],
-    ['an action that is no word', { action: 7 }, /no action/],
+    ['an action that is no word', { action: 7 }, /action must be a word/],
     ['a key nobody knows', { goal: 'Do it', subagents: 1 }, /unknown key subagents/],
     ['a key nobody knows inside a task', { tasks: [{ goal: 'Do it', timeout: 1 }] }, /tasks\.0: unknown key timeout/],
     ['a task that is no object', { tasks: [{ goal: 'Do it' }, 'Do that'] }, /Task 2/],
@@ -272,6 +276,43 @@ describe('the server', () => {
     expect((await stage.owner())?.role).toBe('mcp')
     await parent.close()
     await eventually(async () => (await stage.owner())?.role === 'background', 'the background supervisor has it')
+    stage.open('go')
+    expect((await stage.settled(id)).phase).toBe('SUCCESS')
+  })
+
+  it('that hands its children over does not take them back before the background has them', async () => {
+    stage = Stage.make()
+    const server = await stage.coxswain({ role: 'mcp' })
+    const answer = await server.commands.spawn({ tasks: [{ goal: script(stage.waits('go')) }] })
+    const id = 'subagent_ids' in answer ? (answer.subagent_ids[0] ?? '') : ''
+    await stage.until(id, 'running', ({ phase }) => phase === 'RUNNING')
+    let over = false
+    const handing = server.handOver().finally(() => (over = true))
+    // What its heart does at every beat.
+    while (!over) await Promise.all([server.takeUpLive(), setImmediate()])
+    await handing
+    expect((await stage.owner())?.role).toBe('background')
+    stage.open('go')
+    expect((await stage.settled(id)).phase).toBe('SUCCESS')
+  })
+
+  it('leaves its children an owner when its client hears no more, though it still could speak', async () => {
+    stage = Stage.make()
+    const server = spawn(process.execPath, [join(dist, 'cli.js'), 'mcp'], { cwd: stage.repo, env: stage.environment })
+    const say = (message: object): unknown => server.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+    const call = (id: number, input: object): unknown =>
+      say({ id, method: 'tools/call', params: { name: 'delegate_task', arguments: input } })
+    const ended = once(server, 'close')
+    const client = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'deaf', version: '1' } }
+    say({ id: 1, method: 'initialize', params: client })
+    say({ method: 'notifications/initialized' })
+    call(2, { goal: script({ say: 'one' }, stage.waits('go')) })
+    const id = await eventually(() => stage.left().children[0], 'the child is accepted')
+    await eventually(() => stage.said(id).includes('one'), 'the child works')
+    server.stdout.destroy()
+    call(3, { action: 'list' })
+    expect(await ended).toEqual([0, null])
+    expect((await stage.owner())?.role).toBe('background')
     stage.open('go')
     expect((await stage.settled(id)).phase).toBe('SUCCESS')
   })
