@@ -147,10 +147,11 @@ function spawnOf(input: Input): Wish | Refusal {
 
 function actionOf(given: unknown): ActionName | Refusal {
   if (given === undefined) return 'spawn'
-  const word = typeof given === 'string' ? given.trim().toLowerCase() : given
+  const actions = `The actions are ${actionNames.join(', ')}.`
+  if (typeof given !== 'string') return invalid(`action must be a word. ${actions}`)
+  const word = given.trim().toLowerCase()
   const known = actionNames.find((name) => name === word)
-  const shown = typeof given === 'string' ? given.slice(0, 80) : JSON.stringify(given)
-  return known ?? invalid(`There is no action ${JSON.stringify(shown)}. The actions are ${actionNames.join(', ')}.`)
+  return known ?? invalid(`There is no action ${JSON.stringify(given.slice(0, 80))}. ${actions}`)
 }
 
 /** Without what says nothing: null, and the empty text of a key that was filled in for form's sake. */

@@ -17,6 +17,12 @@ import type { Caller } from '../core/ownership'
 import { troubleInWords } from './troubleInWords'
 
 const longestMessage = 4 * 1024 * 1024
+const tooLong: Refusal = {
+  error: {
+    code: 'invalid',
+    message: 'The request is longer than 4 MiB in all. Nothing was done. Say less, or ask in several requests.',
+  },
+}
 const protocolVersion = 1
 
 const callerSchema = z.discriminatedUnion('kind', [
@@ -134,6 +140,8 @@ export async function askOwner(
   request: unknown,
   { agents, patienceMs }: { readonly agents: AgentsSettings; readonly patienceMs: number },
 ): Promise<Asked> {
+  const message = JSON.stringify({ v: protocolVersion, token: owner.token, caller, command, request, agents })
+  if (Buffer.byteLength(message) > longestMessage) return { kind: 'answer', answer: tooLong }
   const socket = connect(owner.socketPath)
   const timer = setTimeout(() => socket.destroy(new Error('silent')), patienceMs)
   try {
@@ -141,8 +149,7 @@ export async function askOwner(
       let connected = false
       socket.once('connect', () => {
         connected = true
-        const message = { v: protocolVersion, token: owner.token, caller, command, request, agents }
-        socket.write(`${JSON.stringify(message)}\n`)
+        socket.write(`${message}\n`)
       })
       socket.once('error', (error) =>
         resolve({ kind: connected && error.message === 'silent' ? 'silent' : 'unreachable' }),

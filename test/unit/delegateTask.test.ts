@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { DelegateTask } from '../../src/parent/delegateTask'
 import type { ParentStore } from '../../src/parent/parentStore'
+import { readWish } from '../../src/parent/wish'
 
 test('what an answer carried goes with the next one when it was cancelled, and is then taken once', async () => {
   const taken: string[] = []
@@ -54,4 +55,14 @@ test('in join mode what children come to goes with the answer that waits for the
   const carried = [listed, spawned].map((told) => told.due.map(({ id }) => id))
   expect(carried).toEqual([['other.1'], ['joined.1']])
   expect(spawned.answer).toMatchObject({ mode: 'join' })
+})
+
+test('an action that is no word is refused in a sentence, however deep it goes', () => {
+  const action: unknown = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`)
+  expect(readWish({ action })).toEqual({
+    error: {
+      code: 'invalid',
+      message: 'action must be a word. The actions are spawn, list, steer, stop, interrupt, resume, result.',
+    },
+  })
 })

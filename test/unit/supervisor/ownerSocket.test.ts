@@ -65,3 +65,17 @@ test('an owner is busy with a command, and not with a client that says nothing',
     rmSync(folder, { recursive: true })
   }
 })
+
+test('says of a request that is too long just that, without asking', async () => {
+  const request = { tasks: [{ goal: 'g'.repeat(5 * 1024 * 1024) }] }
+  const nobody = { socketPath: join(tmpdir(), 'nobody-listens-here'), token: 't' }
+  expect(await askOwner(nobody, { kind: 'person' }, 'spawn', request, { agents: {}, patienceMs: 5_000 })).toEqual({
+    kind: 'answer',
+    answer: {
+      error: {
+        code: 'invalid',
+        message: 'The request is longer than 4 MiB in all. Nothing was done. Say less, or ask in several requests.',
+      },
+    },
+  })
+})
