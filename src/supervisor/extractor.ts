@@ -9,6 +9,7 @@ import type { Recipe } from '../core/events'
 import { plainLine } from '../core/plainText'
 import { example } from '../core/verdict'
 import { baseEnvironmentNames, pickEnvironment } from '../process/environment'
+import { redactText } from '../process/keeper/redact'
 import { runCommand } from '../process/runCommand'
 import { placeFolder, writeWhole } from '../record/atomicWrite'
 import type { StorePaths } from '../record/paths'
@@ -109,26 +110,30 @@ export function oneShotOf(
     return { kind: 'problem', message: `${label} cannot be asked for one answer; choose another coxswain.extractor` }
   const ask: AskOnce = async (prompt) => {
     await placeFolder(cwd)
-    let stdout = ''
+    const stdout: Buffer[] = []
     const names = [...baseEnvironmentNames, ...shot.inherit]
+    const inherited = pickEnvironment(await environmentFor(executable, environment), names)
+    const secrets = agent.secrets.map((name) => ({ name, value: inherited[name] ?? '' }))
+    const redact = (text: string): string => redactText(text, secrets)
     const outcome = await runCommand({
       argv: [executable, ...shot.args],
       cwd,
       timeoutMs,
       outputCapBytes,
       input: prompt,
-      environment: { ...pickEnvironment(await environmentFor(executable, environment), names), ...shot.env },
+      environment: { ...inherited, ...shot.env },
       marker: marker(),
       onOutput: (source, chunk) => {
-        if (source === 'stdout') stdout += chunk.toString('utf8')
+        if (source === 'stdout') stdout.push(chunk)
       },
     })
     if (outcome.kind === 'not started') return problem(outcome.reason)
     if (outcome.kind === 'timed out') return problem(`it gave no answer within ${timeoutMs / 1000} s`)
     if (outcome.kind === 'too much output') return problem('its answer was too long')
-    const answer = shot.read(stdout)
+    const answer = shot.read(redact(Buffer.concat(stdout).toString('utf8')))
     if (answer !== null && outcome.code === 0) return { answer }
-    return problem(`it ended with code ${outcome.code ?? outcome.signal ?? 'unknown'}: ${outcome.output.slice(-400)}`)
+    const said = redact(outcome.output).slice(-400)
+    return problem(`it ended with code ${outcome.code ?? outcome.signal ?? 'unknown'}: ${said}`)
   }
   return { label: model === undefined ? label : `${label} (${model})`, ask }
 }

@@ -112,6 +112,37 @@ describe('another model that restructures a report', () => {
     )
   })
 
+  describe('with a secret of its own', () => {
+    const choose = (program: string): void => {
+      stage = Stage.make()
+      stage.variables['SCRIBE_KEY'] = 'kept-secret-1234567890'
+      const speaks = { protocol: 'text', oneShot: [stage.file(program)], secrets: ['SCRIBE_KEY'] }
+      const scribe = { kind: 'commandLine', command: [process.execPath], ...speaks }
+      const settings = { 'coxswain.agents': { scribe }, 'coxswain.extractor': { agent: 'scribe' } }
+      writeFileSync(join(stage.data, 'settings.json'), JSON.stringify(settings))
+    }
+
+    it('is heard whole, in whatever pieces its words come, without the secret', async () => {
+      choose(`
+        const said = { artifacts: { 'out.md': 'out.md' }, summary: 'Tür ' + process.env.SCRIBE_KEY }
+        const bytes = Buffer.from(JSON.stringify(said))
+        const middle = bytes.indexOf('ü') + 1
+        process.stdout.write(bytes.subarray(0, middle))
+        setTimeout(() => process.stdout.write(bytes.subarray(middle)), 100)`)
+      const { id } = await stage.settled(await child())
+      const kept = readFileSync(stage.paths.child(id).wholeText('extracted-2.json'), 'utf8')
+      expect(JSON.parse(kept).object.summary).toBe('Tür [redacted SCRIBE_KEY]')
+    })
+
+    it('that complains of it leaves the complaint without it', async () => {
+      choose("console.error('401: ' + process.env.SCRIBE_KEY); process.exitCode = 1")
+      const ended = await stage.settled(await child())
+      expect(ended.verdict?.notes.at(-1)).toBe(
+        'scribe was to restructure the report: it ended with code 1: 401: [redacted SCRIBE_KEY]',
+      )
+    })
+  })
+
   it('is nobody unless a person chose one', async () => {
     stage = Stage.make()
     const ended = await stage.settled(await child())
