@@ -1,5 +1,6 @@
 // What to do with a live child after one look at the end of what it wrote: wait, steer or stop, with a reason. It proposes
 // and never acts; whoever calls it acts only on children for which automatic steering was switched on.
+import { plainLine } from './plainText'
 import type { EntryBody } from './transcript'
 
 /** Of a list payload's entry, what the decision needs. */
@@ -35,6 +36,8 @@ export interface Decision {
 export const TAIL_LINES = 40
 /** The same tool with the same arguments so often is a loop. */
 const SAME_CALL_LIMIT = 3
+/** Characters of a path that are said to a person and to the child. */
+const SHOWN_PATH = 400
 
 export const defaultLoopMarkers: readonly string[] = [
   'retrying the same command',
@@ -143,11 +146,12 @@ function driftIn(
     for (const line of lines) {
       if (typeof line === 'string') continue
       const path = editedPath(line.tool, line.input, worktree)
-      if (path !== null && (path.startsWith('/') || path.startsWith('../') || !inScope(path)))
-        return {
-          what: `${line.tool} edits ${path}, outside the contract's scope`,
-          message: `Put ${path} back as it was, and change nothing outside of the contract's scope.`,
-        }
+      if (path === null || (!/^(\/|\.\.(\/|$))/.test(path) && inScope(path))) continue
+      const shown = plainLine(path, SHOWN_PATH)
+      return {
+        what: `${line.tool} edits ${shown}, outside the contract's scope`,
+        message: `Put ${shown} back as it was, and change nothing outside of the contract's scope.`,
+      }
     }
   const markers = (options.driftMarkers ?? defaultDriftMarkers).filter((marker) => !holds(child.goal ?? '', marker))
   for (const line of lines) {
@@ -166,8 +170,19 @@ function editedPath(tool: string, input: unknown, worktree: string | undefined):
   const given = ['file_path', 'path', 'notebook_path', 'filename', 'file'].map((name) => fields[name])
   const path = given.find((value): value is string => typeof value === 'string' && value !== '')
   if (path === undefined) return null
-  const inside = worktree !== undefined && path.startsWith(`${worktree}/`) ? path.slice(worktree.length + 1) : path
-  return inside.replace(/^(\.\/)+/, '')
+  const meant = withoutDetours(path)
+  return worktree !== undefined && meant.startsWith(`${worktree}/`) ? meant.slice(worktree.length + 1) : meant
+}
+
+/** The same path without `.`, empty parts, and folders that are left again by `..`. */
+function withoutDetours(path: string): string {
+  const parts: string[] = []
+  for (const part of path.split('/')) {
+    if (part === '' || part === '.') continue
+    if (part === '..' && parts.length > 0 && parts.at(-1) !== '..') parts.pop()
+    else if (part !== '..' || !path.startsWith('/')) parts.push(part)
+  }
+  return `${path.startsWith('/') ? '/' : ''}${parts.join('/')}`
 }
 
 function holds(text: string, marker: string): boolean {

@@ -112,6 +112,30 @@ describe('one look at a live child', () => {
         message: "Put /etc/hosts back as it was, and change nothing outside of the contract's scope.",
       },
     ],
+    ...[
+      ['lib/../test/a.py', 'test/a.py'],
+      ['/w/child/lib/../../other/a.py', '/w/other/a.py'],
+      ['lib/../../a.py', '../a.py'],
+      ['/w//child/./test//a.py', 'test/a.py'],
+      [`test/${'a'.repeat(30_000)}`, `test/${'a'.repeat(394)}…`],
+    ].map(([file_path = '', shown = '']): [string, Partial<typeof child>, TailLine[], PolicyOptions, object] => [
+      `an edit outside the scope, on a detour to ${shown.slice(0, 20)}`,
+      {},
+      [{ tool: 'Edit', input: { file_path } }],
+      scope,
+      {
+        action: 'steer',
+        reason: `drift: Edit edits ${shown}, outside the contract's scope`,
+        message: `Put ${shown} back as it was, and change nothing outside of the contract's scope.`,
+      },
+    ]),
+    [
+      'an edit within the scope, on a detour',
+      {},
+      [{ tool: 'Edit', input: { file_path: '/w/child/test/../lib/./auth.py' } }],
+      scope,
+      { action: 'wait', reason: 'on track' },
+    ],
     [
       'an edit within the scope',
       {},
