@@ -69,7 +69,7 @@ export function intoTomlList(existing: string, table: string, list: string, entr
 export function intoYaml(existing: string, at: string, name: string, entry: Table): Merged {
   const document = parseDocument(existing)
   if (document.errors.length > 0) return unreadable
-  const value: unknown = document.toJS() ?? {}
+  const value = yamlValue(document) ?? {}
   if (!isTable(value)) return unsuited
   const servers = value[at] ?? {}
   if (!isTable(servers)) return unsuited
@@ -151,7 +151,16 @@ const yamlOf = (value: Table): string => {
 
 function readYaml(text: string): Table | undefined {
   const document = parseDocument(text)
-  return document.errors.length > 0 ? undefined : (document.toJS() as Table)
+  return document.errors.length > 0 ? undefined : (yamlValue(document) as Table)
+}
+
+/** What JSON can hold too; aliases may name what is not there, themselves, or far too much. Text: it is none of that. */
+function yamlValue(document: Document): unknown {
+  try {
+    return JSON.parse(JSON.stringify(document.toJS() ?? null))
+  } catch {
+    return 'no value'
+  }
 }
 
 function readToml(text: string): Table | undefined {

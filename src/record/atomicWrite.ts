@@ -1,12 +1,39 @@
 // Whole files, replaced in one step: written aside, synced, renamed. Readers see the former content or the new one.
 import { randomBytes } from 'node:crypto'
-import { link, open, rename, unlink } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { link, mkdir, open, readlink, realpath, rename, stat, unlink } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import { makeFolder } from './paths'
+
+const deepestLinks = 40
 
 /** Replaces `path` (0600 unless `mode` says otherwise). The former content stays when anything fails; nothing half-written is left beside it. */
 export async function writeWhole(path: string, data: string, mode = 0o600): Promise<void> {
   await aside(path, data, mode, (temporary) => rename(temporary, path))
+}
+
+/**
+ * A person's own file that may be a link to where they keep it: what the link names is replaced, or made where there is
+ * none yet, and the link stays. It keeps its rights; a new one gets 0600.
+ */
+export async function writeThroughLink(path: string, data: string): Promise<void> {
+  const target = await linkedTo(path)
+  await mkdir(dirname(target), { recursive: true })
+  const mode = await stat(target).then(
+    (found) => found.mode & 0o777,
+    () => 0o600,
+  )
+  await writeWhole(target, data, mode)
+}
+
+/** Where a chain of links ends, also when nothing is there. */
+async function linkedTo(path: string): Promise<string> {
+  let at = path
+  for (let followed = 0; followed < deepestLinks; followed++) {
+    const next = await readlink(at).catch(() => undefined)
+    if (next === undefined) return at
+    at = resolve(await realpath(dirname(at)), next)
+  }
+  throw new Error(`${path} is a link that leads to itself.`)
 }
 
 /** Creates `path` (0600) whole, or answers false because it exists. Of many at once exactly one gets true. */

@@ -2,9 +2,7 @@
 // Keeps the launcher that such configurations name pointing at this installation.
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { realpath, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import * as path from 'node:path'
 import * as vscode from 'vscode'
 import type { Merged } from '../parent/configText'
 import type { Connection } from '../parent/connect'
@@ -71,22 +69,11 @@ async function put({ label, text, file }: Connection): Promise<void> {
     void vscode.window.showWarningMessage(forNotice(t('{path} has just been changed. Try again.', { path: file.path })))
     return
   }
-  await replace(file.path, written)
+  const { writeThroughLink } = await import('../record/atomicWrite')
+  await writeThroughLink(file.path, written)
   void vscode.window.showInformationMessage(
     forNotice(t('{label} has the tool delegate_task from its next start on.', { label })),
   )
-}
-
-/** Whole or not at all: it is a person's own file, perhaps a link to where they keep such files. */
-async function replace(file: string, text: string): Promise<void> {
-  const { writeWhole } = await import('../record/atomicWrite')
-  await vscode.workspace.fs.createDirectory(vscode.Uri.file(path.dirname(file)))
-  const target = await realpath(file).catch(() => file)
-  const mode = await stat(target).then(
-    (found) => found.mode & 0o777,
-    () => 0o600,
-  )
-  await writeWhole(target, text, mode)
 }
 
 function whereWords(label: string, file: Connection['file'], merged: Merged | null): string {

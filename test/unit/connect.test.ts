@@ -131,6 +131,8 @@ describe('connecting', () => {
     ['hermes', 'mcp_servers: 3\n'],
     ['hermes', 'mcp_servers: {other: {command: y}}\n'],
     ['hermes', '- a\n'],
+    ['hermes', 'a: &a [*a]\n'],
+    ['hermes', 'a: *nowhere\n'],
     ['opencode', '[]'],
     ['opencode', '{"mcp": 1}'],
   ])('changes no file of %s whose shape it would have to guess: %j', (id, existing) => {

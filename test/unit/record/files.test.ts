@@ -1,6 +1,7 @@
 import {
   chmodSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -11,7 +12,7 @@ import {
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readEntry, type EntryBody } from '../../../src/core/transcript'
-import { createWhole, writeWhole } from '../../../src/record/atomicWrite'
+import { createWhole, writeThroughLink, writeWhole } from '../../../src/record/atomicWrite'
 import { hearBells, Bell } from '../../../src/record/bell'
 import { dataFolder, defaultStore, makeFolder, storePaths } from '../../../src/record/paths'
 import { TranscriptFile } from '../../../src/record/transcriptFile'
@@ -47,6 +48,28 @@ describe('whole files', () => {
     await expect(writeWhole(join(place, 'file'), 'new')).rejects.toThrow(/EISDIR|EEXIST|ENOTEMPTY/)
     expect([readdirSync(place), readFileSync(join(place, 'file', 'inside'), 'utf8')]).toEqual([['file'], 'kept'])
     await expect(writeWhole(join(place, 'nowhere', 'file'), 'x')).rejects.toThrow(/ENOENT/)
+  })
+
+  it('of a person are replaced where a link to them leads, or made there, and the link stays', async () => {
+    const place = folder()
+    const [there, missing] = [join(place, 'there'), join(place, 'kept', 'missing')]
+    writeFileSync(there, 'old', { mode: 0o640 })
+    symlinkSync('there', join(place, 'a'))
+    symlinkSync(missing, join(place, 'b'))
+    symlinkSync('b', join(place, 'c'))
+    symlinkSync('loop', join(place, 'loop'))
+    await writeThroughLink(join(place, 'a'), 'new')
+    await writeThroughLink(join(place, 'c'), 'made')
+    await writeThroughLink(join(place, 'plain'), 'mine')
+    await expect(writeThroughLink(join(place, 'loop'), 'x')).rejects.toThrow(/leads to itself/)
+    expect(readdirSync(place).sort()).toEqual(['a', 'b', 'c', 'kept', 'loop', 'plain', 'there'])
+    expect(['a', 'b', 'c', 'loop'].map((name) => lstatSync(join(place, name)).isSymbolicLink())).not.toContain(false)
+    expect([there, missing, join(place, 'plain')].map((path) => readFileSync(path, 'utf8'))).toEqual([
+      'new',
+      'made',
+      'mine',
+    ])
+    expect([there, missing].map((path) => statSync(path).mode & 0o777)).toEqual([0o640, 0o600])
   })
 
   it('are created by exactly one of many at once, whole and with its content', async () => {
