@@ -69,6 +69,8 @@ export const fromWebviewSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('takeOver'), childId }),
   /** Asks for a message, closes its terminal and lets it go on here. */
   z.strictObject({ type: z.literal('handBack'), childId }),
+  /** Asks, and makes it the person's own. */
+  z.strictObject({ type: z.literal('adopt'), childId }),
   /** The file a check points at, at its line, or all it found; `check` counts from 0 in the verdict shown. */
   z.strictObject({ type: z.literal('openCheck'), childId, check: n, what: z.enum(['file', 'finding']) }),
   /** Show the whole of an entry that was cut, in an editor. */
@@ -135,6 +137,10 @@ export const panelChildSchema = z.object({
   activityAt: z.string().nullable(),
   reason: z.string().nullable(),
   agent: z.string(),
+  /** Whose child it is, in words. */
+  parent: z.string(),
+  /** Nobody speaks for its parent: a person can adopt it. */
+  parentAway: z.boolean(),
   model: z.string().nullable(),
   branch: z.string().nullable(),
   /** What its attempts have run so far, in milliseconds, pauses left out; and since when the present one runs. */

@@ -191,11 +191,18 @@ test(
     await claude.kill()
     await left.waitFor()
     await workbench.screenshot('parent-away')
-    await workbench.rowMenu(left, 'Adopt…')
+    const panel = await showChild(workbench, 'Ring the bell')
+    await panel.getByRole('heading', { level: 1, name: 'Ring the bell' }).click()
+    await panel
+      .getByText('Parent: an agent, by MCP, away: nobody hears of this child; you can adopt it', { exact: true })
+      .waitFor()
+    await panel.getByRole('button', { name: 'Adopt…' }).click()
     await workbench.dialog.filter({ hasText: 'Adopt “Ring the bell”?' }).waitFor()
     await workbench.screenshot('adopt')
     await workbench.answerDialog('Adopt')
     await left.waitFor({ state: 'detached' })
+    await panel.getByText('Parent: you; adopted', { exact: true }).waitFor()
+    await panel.getByRole('button', { name: 'Adopt…' }).waitFor({ state: 'hidden' })
     claude = TerminalClaude.start(repository.folder, env, tool, '--continue')
     const [back, refused] = await turn(
       'Ring it now.',

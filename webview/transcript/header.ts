@@ -16,6 +16,7 @@ export interface HeaderActs {
   readonly apply: () => void
   readonly takeOver: () => void
   readonly handBack: () => void
+  readonly adopt: () => void
   readonly refused: (why: string) => void
 }
 
@@ -28,9 +29,11 @@ export class Header {
   private readonly activity = el('div', 'activity')
   private readonly need = el('div', 'need')
   private readonly goal = el('div', 'goal-text')
+  private readonly parent = el('div', 'parent')
   private readonly goalFold: HTMLDetailsElement
   private readonly buttons: Record<Exclude<keyof PanelChild['can'], 'retry' | 'acceptPartial'>, ButtonControl>
   private readonly handBack: ButtonControl
+  private readonly adopt: ButtonControl
   private child: PanelChild | null = null
 
   constructor(acts: HeaderActs) {
@@ -46,9 +49,10 @@ export class Header {
       takeOver: button({ label: say.takeOverInTerminal, icon: 'terminal', press: acts.takeOver, refused }),
     }
     this.handBack = button({ label: say.handBack, icon: 'reply', look: 'primary', press: acts.handBack })
+    this.adopt = button({ label: say.adopt, icon: 'person-add', press: acts.adopt })
     const fold = el('summary', '', this.title)
     fold.title = say.goal
-    this.goalFold = el('details', 'goal', fold, this.goal)
+    this.goalFold = el('details', 'goal', fold, this.goal, this.parent)
     const { steer, pause, resume, stop, review, verify, apply, takeOver } = this.buttons
     const bar = el(
       'div',
@@ -62,6 +66,7 @@ export class Header {
       apply.element,
       takeOver.element,
       this.handBack.element,
+      this.adopt.element,
     )
     bar.setAttribute('role', 'toolbar')
     this.element = el(
@@ -90,6 +95,7 @@ export class Header {
       ...[
         this.elapsed,
         child.live ? steering : null,
+        child.parentAway ? fact('person', say.parentAway, child.parent) : null,
         fact('hubot', child.agent),
         child.model === null ? null : fact('chip', child.model),
         child.branch === null ? null : fact('git-branch', child.branch),
@@ -104,6 +110,7 @@ export class Header {
     setText(this.need, words.join(' · '))
     show(this.need, words.length > 0)
     setText(this.goal, child.goal)
+    setText(this.parent, say.parent(child.parent))
     // What can be done is in view; what cannot is there with its reason, but not twice: one of Pause and Resume is enough.
     const { can } = child
     for (const key of ['steer', 'pause', 'resume', 'stop', 'review', 'verify', 'apply', 'takeOver'] as const) {
@@ -120,6 +127,7 @@ export class Header {
     show(apply.element, child.done && can.apply.able)
     show(takeOver.element, can.takeOver.able && !child.takenOver)
     show(this.handBack.element, child.takenOver)
+    show(this.adopt.element, child.parentAway)
   }
 
   /** Once a second while the panel is in view and the child runs. */
@@ -134,8 +142,8 @@ export class Header {
   }
 }
 
-function fact(sign: string, words: string): HTMLElement {
+function fact(sign: string, words: string, all = words): HTMLElement {
   const element = el('span', 'fact', icon(sign), words)
-  element.title = words
+  element.title = all
   return element
 }

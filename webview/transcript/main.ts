@@ -151,6 +151,9 @@ const header = new Header({
   handBack: () => {
     if (saved.childId !== null) vscode.postMessage({ type: 'handBack', childId: saved.childId })
   },
+  adopt: () => {
+    if (saved.childId !== null) vscode.postMessage({ type: 'adopt', childId: saved.childId })
+  },
   refused: (why) => steering.tell(say.because(why), true),
 })
 const verification: Verification = new Verification({

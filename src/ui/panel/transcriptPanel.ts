@@ -193,7 +193,7 @@ export class TranscriptPanel implements vscode.Disposable {
         .catch((error: unknown) => this.log.error('marking as seen', String(error)))
 
     this.age.follow(child.child)
-    const shown = panelChild(child, this.age.changed(child.child))
+    const shown = panelChild(child, this.age.changed(child.child), (id) => view.get(id)?.child)
     const asText = JSON.stringify(shown)
     const total = child.entryCount
     const news = total - Math.max(this.sentTo, 0)
@@ -278,6 +278,9 @@ export class TranscriptPanel implements vscode.Disposable {
         return this.takeOver(message.childId)
       case 'handBack':
         if (this.knows(message.childId)) await vscode.commands.executeCommand('coxswain.handBack', message.childId)
+        return
+      case 'adopt':
+        if (this.knows(message.childId)) await vscode.commands.executeCommand('coxswain.adopt', message.childId)
         return
       case 'openCheck':
         return this.openCheck(message.childId, message.check, message.what)

@@ -37,6 +37,7 @@ import {
   endReason,
   evidenceWords,
   needWords,
+  parentWords,
   phaseWords,
   runTime,
   steerModeBrief,
@@ -49,8 +50,12 @@ import {
 
 const shownSteers = 60
 
-/** `worktreeChanged`: since its verdict, as far as somebody has looked. */
-export function panelChild(view: ChildView, worktreeChanged = false): PanelChild {
+/** `worktreeChanged`: since its verdict, as far as somebody has looked. `lookUp` finds the child above it. */
+export function panelChild(
+  view: ChildView,
+  worktreeChanged = false,
+  lookUp: (id: string) => Child | undefined = () => undefined,
+): PanelChild {
   const { child } = view
   const attempt = currentAttempt(child)
   const accepts = acceptance(child)
@@ -68,6 +73,8 @@ export function panelChild(view: ChildView, worktreeChanged = false): PanelChild
     activityAt: view.activityAt,
     reason: endReason(child),
     agent: plainLine(child.task.recipe.label, 60),
+    parent: parentWords(view, lookUp),
+    parentAway: view.parentAway,
     model: line(attempt?.model ?? child.task.recipe.model ?? null),
     branch: line(branchWords(child)),
     ranMs: ran.doneMs,

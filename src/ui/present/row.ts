@@ -55,6 +55,9 @@ export interface Row {
 export type SubtreeOf = (child: Child) => readonly Child[]
 const alone: SubtreeOf = (child) => [child]
 
+/** Finds a child by its id. */
+export type LookUp = (id: string) => Child | undefined
+
 /** @param now milliseconds since 1970 */
 export function row(
   view: ChildView,
@@ -62,6 +65,7 @@ export function row(
   statOf: StatOf = noStats,
   overlapsOf: OverlapsOf = noOverlaps,
   subtreeOf: SubtreeOf = alone,
+  lookUp: LookUp = () => undefined,
 ): Row {
   const { child } = view
   const need = needWords(child)
@@ -132,7 +136,7 @@ export function row(
     icon: icon(child),
     sentence: join(sentence, ', '),
     context: [...facets(child), ...(view.parentAway ? ['parentAway'] : [])].join(' '),
-    tooltip: [...tooltip(view, now, subtreeOf(child)), ...overlaps.map(overlapPair)],
+    tooltip: [...tooltip(view, now, subtreeOf(child), lookUp), ...overlaps.map(overlapPair)],
   }
 }
 
@@ -238,7 +242,7 @@ export function icon(child: Child): Icon {
   }
 }
 
-function tooltip(view: ChildView, now: number, subtree: readonly Child[]): Row['tooltip'] {
+function tooltip(view: ChildView, now: number, subtree: readonly Child[], lookUp: LookUp): Row['tooltip'] {
   const { child } = view
   const attempt = currentAttempt(child)
   const usage = totalUsage(child)
@@ -251,7 +255,7 @@ function tooltip(view: ChildView, now: number, subtree: readonly Child[]): Row['
     [t('State'), join([phaseWords(child), endReason(child)], ': ')],
     [t('Needs you'), needWords(child)],
     [t('Agent'), join([child.task.recipe.label, attempt?.agentVersion ?? child.task.recipe.version ?? null], ' ')],
-    [t('Parent'), parentOf(view)],
+    [t('Parent'), parentWords(view, lookUp)],
     [t('Model'), attempt?.model ?? child.task.recipe.model ?? null],
     [t('Branch'), branchWords(child)],
     [
@@ -274,12 +278,6 @@ function tooltip(view: ChildView, now: number, subtree: readonly Child[]): Row['
 }
 
 const spentWords = (usage: TaskUsage): string | null => join([tokenWords(usage), costWords(usage)], ', ') || null
-
-function parentOf({ child, parentAway }: ChildView): string | null {
-  if (!parentAway) return parentWords(child)
-  const parent = parentWords(child) ?? t('a child that has ended')
-  return t('{parent}, away: nobody hears of this child; you can adopt it', { parent })
-}
 
 function overlapPair({ title, paths }: Overlap): Row['tooltip'][number] {
   const named = paths.slice(0, 5).join(', ')

@@ -13,6 +13,7 @@ import {
 import type { SteerMode, TaskUsage, Verdict } from '../../core/events'
 import { cutText, plainLine } from '../../core/plainText'
 import { setupBrief } from '../../core/setup'
+import type { ChildView } from '../../supervisor/view'
 import { t } from './l10n'
 
 const causes: Readonly<Record<EndCause, () => string>> = {
@@ -279,8 +280,18 @@ export function steerStateWords(steer: Steer): string {
   }
 }
 
-/** Who dispatched it; null for the person, and for a child, below which it stands in the tree. */
-export function parentWords(child: Child): string | null {
+/** Whose child it is, and what follows when that parent has gone. `lookUp` finds the child above it. */
+export function parentWords({ child, parentAway }: ChildView, lookUp: (id: string) => Child | undefined): string {
+  const above = child.parentChild === null ? undefined : lookUp(child.parentChild)
+  if (!parentAway) return dispatcherWords(child, above)
+  const parent =
+    above === undefined && child.parentSession.startsWith('child:')
+      ? t('a child that has ended')
+      : dispatcherWords(child, above)
+  return t('{parent}, away: nobody hears of this child; you can adopt it', { parent })
+}
+
+function dispatcherWords(child: Child, above: Child | undefined): string {
   switch (child.parentSession.split(':')[0]) {
     case 'mcp':
       return t('an agent, by MCP')
@@ -288,8 +299,10 @@ export function parentWords(child: Child): string | null {
       return t('the editor’s chat')
     case 'extension':
       return t('another extension')
+    case 'child':
+      return above === undefined ? t('another child') : t('the child “{title}”', { title: titleOf(above) })
     default:
-      return child.formerParent === null ? null : t('you; adopted')
+      return child.formerParent === null ? t('you') : t('you; adopted')
   }
 }
 

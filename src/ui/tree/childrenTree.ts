@@ -69,6 +69,7 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
       child,
       (this.supervision.view?.list() ?? []).map((view) => view.child),
     )
+  private readonly lookUp = (id: string) => this.supervision.view?.get(id)?.child
   private readonly statOf = (childId: string) => this.stats.of(childId)
   private readonly unfolded = new Set<Standing>()
   /** Groups as a person left them, kept over reloads and while a group is empty. */
@@ -167,7 +168,7 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
       case 'child':
         return childItem(
           node,
-          row(node.view, this.now(), this.statOf, this.overlapsOf, this.subtreeOf),
+          row(node.view, this.now(), this.statOf, this.overlapsOf, this.subtreeOf, this.lookUp),
           this.comparable.has(node.id),
         )
     }

@@ -408,3 +408,18 @@ test('partial work needs nobody any more once a person has taken it as that, and
     { able: false, why: 'you have taken it as partial already' },
   ])
 })
+
+test('the panel says whose child it is in the words of its row, and whether it can be adopted', () => {
+  const boss = child({ id: 'boss', title: 'Boss' })
+  const shown = (over: Partial<Child>, parentAway = false): unknown[] => {
+    const made = panelChild(view(over, { parentAway }), false, (id) => (id === boss.id ? boss : undefined))
+    return [made.parent, made.parentAway]
+  }
+  const kid = { parentSession: 'child:boss', parentChild: 'boss' }
+  expect([shown({}), shown({ parentSession: 'mcp:1f' }), shown(kid), shown(kid, true)]).toEqual([
+    ['you', false],
+    ['an agent, by MCP', false],
+    ['the child “Boss”', false],
+    ['the child “Boss”, away: nobody hears of this child; you can adopt it', true],
+  ])
+})

@@ -2,7 +2,14 @@
 import { expect, test } from 'vitest'
 import type { Child } from '../../../src/core/child'
 import { row } from '../../../src/ui/present/row'
-import { buildTree, needsYouCount, type ChildNode, type TreeFilter } from '../../../src/ui/present/standing'
+import {
+  buildTree,
+  needsYouCount,
+  noOverlaps,
+  noStats,
+  type ChildNode,
+  type TreeFilter,
+} from '../../../src/ui/present/standing'
 import type { ChildView } from '../../../src/supervisor/view'
 import { approval, at, attempt, child, ended, now, question, recipe, steer, verdict, view } from './children'
 
@@ -379,6 +386,7 @@ test('the hover tells goal, branch, spending and what waits', () => {
     'Goal: Fix the null check in lib/auth.py.',
     'State: working',
     'Agent: Demo agent',
+    'Parent: you',
     'Model: demo-1',
     'Branch: coxswain/fix-the-null-check',
     'Running time: 1m',
@@ -401,7 +409,11 @@ test('a child whose parent is away says so in its row, its sentence and its hove
   )
   expect(
     ['mcp:1f', 'chat:1f', 'extension:1f', 'child:kid', 'person'].map((each) => parent(shown(each, false))),
-  ).toEqual(['an agent, by MCP', 'the editor’s chat', 'another extension', undefined, undefined])
+  ).toEqual(['an agent, by MCP', 'the editor’s chat', 'another extension', 'another child', 'you'])
+  const boss = child({ id: 'boss', title: 'Boss' })
+  const kid = view({ parentSession: 'child:boss', parentChild: 'boss' })
+  const below = row(kid, now(90), noStats, noOverlaps, undefined, (id) => (id === 'boss' ? boss : undefined))
+  expect(parent(below)).toBe('the child “Boss”')
   expect(parent(shown('child:kid', true))).toMatch(/^a child that has ended, away/)
   expect(shown('mcp:1f', false).context).not.toContain('parentAway')
   const formerParent = { session: 'mcp:1f', child: null, until: at(5), told: false }
