@@ -1,5 +1,5 @@
-// What is written of one child: facts to its log, entries to its transcript. Writes only for
-// the owner of the store; whoever was fenced off learns it here, before anybody is told of a line that may not count.
+// What is written of one child: facts to its log, entries to its transcript. Writes only for the owner of the store;
+// whoever was fenced off learns it here, before anybody is told of a line that may not count.
 import { currentAttempt, isLive, lacksResult, type Child } from '../core/child'
 import type { Fact } from '../core/events'
 import type { EntryBody } from '../core/transcript'
@@ -30,7 +30,7 @@ export class ChildRecord {
     private readonly log: ChildLog,
     private readonly transcript: TranscriptFile,
     private readonly paths: ChildPaths,
-    private readonly tools: Pick<Tools, 'isOwner' | 'now'>,
+    private readonly tools: Pick<Tools, 'isOwner' | 'log' | 'now'>,
     private readonly events: ChildRecordEvents,
   ) {}
 
@@ -94,9 +94,14 @@ export class ChildRecord {
     return this.transcript.tells(attempt, body)
   }
 
-  /** Rejects when the medium does not take it. */
-  async syncTranscript(): Promise<void> {
-    await this.transcript.sync()
+  /** An ended attempt's output is not heard again: from here on its words must outlast a power cut by themselves. */
+  async syncTranscriptOrWarn(): Promise<void> {
+    try {
+      await this.transcript.sync()
+    } catch (error) {
+      const { id: childId } = this.child
+      this.tools.log('warning', 'the transcript may not outlast a power cut', { childId, error: String(error) })
+    }
   }
 
   /** Writes what a full disk had refused; rejects while it still does. */

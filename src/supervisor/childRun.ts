@@ -4,7 +4,6 @@ import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { Conversation } from '../agents/agent'
 import {
-  crashLoop,
   currentAttempt,
   isLive,
   isSettingUp,
@@ -20,27 +19,21 @@ import {
   decideAcceptPartial,
   decideAnswer,
   decideDiscard,
-  decideEditSteer,
   decideInterrupt,
   decideNextRound,
-  decideReorder,
   decideResume,
-  decideSteer,
   decideStop,
   decideVerify,
-  decideWithdrawSteer,
   type Refused,
 } from '../core/decide'
 import type { Actor, Answer, Fact, ProcessIdentity, Verdict } from '../core/events'
 import { hear } from '../core/hear'
 import { resting } from '../core/pulse'
 import type { EntryBody } from '../core/transcript'
-import { describeVerdict } from '../core/verdict'
 import { LinkLostError, type KeeperLink } from '../process/keeperLink'
 import { LaunchError, type ExitRecord, type Launch } from '../process/launch'
 import type { RawLine } from '../process/lines'
 import { stderrTail } from '../process/stderrTail'
-import { createWhole, placeFolder } from '../record/atomicWrite'
 import type { ChildLog } from '../record/childLog'
 import type { ChildPaths } from '../record/paths'
 import type { TranscriptFile } from '../record/transcriptFile'
@@ -50,7 +43,10 @@ import { ChildRecord } from './childRecord'
 import { dismissKeeper, findAttempt, type FoundAttempt } from './findAttempt'
 import { hearLines, keepLongSummary, recordHandedOver, tellAgain } from './hearing'
 import { DisposedError, Jobs, stackOf } from './jobs'
-import { resultOf, type ChildResult } from './results'
+import { Outbox } from './outbox'
+import { Place } from './place'
+import type { ChildResult } from './results'
+import { RoundEnd } from './roundEnd'
 import type { DiscardConsent, Tools } from './tools'
 import { troubleInWords } from './troubleInWords'
 import type { Work } from './watch'
@@ -81,9 +77,10 @@ export class ChildRun {
   private readonly jobs: Jobs
   private readonly record: ChildRecord
   private readonly setup: WorktreeSetup
+  private readonly place: Place
+  private readonly roundEnd: RoundEnd
+  private readonly outbox: Outbox
   private owing = false
-  /** The try under way to write what a round came to; fulfilled when it is over, however it went. */
-  private settling: Promise<unknown> = Promise.resolve()
   private talk: Talk | undefined
   /** The first start is under way or over. */
   private begun = false
@@ -110,6 +107,20 @@ export class ChildRun {
       owing: () => this.jobs.detached(() => this.writeOwed()),
     })
     this.setup = new WorktreeSetup(this.record, this.jobs, tools)
+    this.place = new Place(childId, tools)
+    this.outbox = new Outbox(this.record, this.jobs, {
+      talk: () => this.talk,
+      delegating: () => events.delegating(childId),
+    })
+    this.roundEnd = new RoundEnd(this.record, this.jobs, this.place, this.paths, tools, {
+      changed: () => events.changed(childId),
+      judged: (verdict) => events.judged(childId, verdict),
+      settled: (result) => events.settled(childId, result),
+      askAgain: async (message) => {
+        const plan = await this.plan('retry', this.child.round, message)
+        this.jobs.detached(() => this.launch(plan))
+      },
+    })
   }
 
   /** Words wait for a disk that took none: they are written although the agent may say nothing more for long. */
@@ -131,50 +142,19 @@ export class ChildRun {
 
   /** Queues a steer. On the medium before it resolves. The same id twice is one steer. */
   steer(steerId: string, text: string, by: Actor): Promise<Refused | null> {
-    return this.jobs.enqueue(async () => {
-      if (this.child.steers.some((steer) => steer.id === steerId)) return null
-      const refused = decideSteer(this.child, text)
-      if (refused !== null) return refused
-      const message = text.trim()
-      await this.record.append([{ type: 'steerQueued', steerId, text: message, by }], true, [
-        { kind: 'steer', steerId, text: message, by },
-      ])
-      this.jobs.later(() => this.handOver())
-      if (this.child.delegating) this.events.delegating(this.child.id)
-      return null
-    })
+    return this.outbox.steer(steerId, text, by)
   }
 
   editSteer(steerId: string, text: string, by: Actor): Promise<Refused | null> {
-    return this.grant(
-      () => decideEditSteer(this.child, steerId, text),
-      () => [{ type: 'steerEdited', steerId, text: text.trim(), by }],
-    )
+    return this.outbox.edit(steerId, text, by)
   }
 
   withdrawSteer(steerId: string, by: Actor): Promise<Refused | null> {
-    return this.jobs.enqueue(async () => {
-      const canTakeBack = this.talk?.conversation.withdrawSteer !== undefined
-      const refused = decideWithdrawSteer(this.child, steerId, canTakeBack)
-      if (refused !== null) return refused
-      const steer = this.child.steers.find((s) => s.id === steerId)
-      if (steer?.state !== 'sent') {
-        await this.record.append([{ type: 'steerWithdrawn', steerId, by }], true)
-      } else if (steer.withdrawal === null) {
-        await this.record.append([{ type: 'withdrawalAsked', steerId, by }], true, [
-          { kind: 'notice', level: 'info', text: 'The agent was asked to give a steer back unread.' },
-        ])
-        this.jobs.later(() => this.askBack())
-      }
-      return null
-    })
+    return this.outbox.withdraw(steerId, by)
   }
 
   reorderSteers(order: readonly string[], by: Actor): Promise<Refused | null> {
-    return this.grant(
-      () => decideReorder(this.child, order),
-      () => [{ type: 'steersReordered', order: [...order], by }],
-    )
+    return this.outbox.reorder(order, by)
   }
 
   stop(reason: string, by: Actor): Promise<Refused | null> {
@@ -186,7 +166,7 @@ export class ChildRun {
       ])
       this.setup.callOff()
       if (isLive(this.child)) this.jobs.detached(() => this.endAttempt('stop', reason))
-      else this.settleSoon()
+      else this.roundEnd.settleSoon()
       return null
     })
   }
@@ -207,14 +187,14 @@ export class ChildRun {
     message: string | undefined,
     capacity: () => Promise<Refused | null>,
   ): Promise<{ attempt: number; carried: readonly string[] } | Refused> {
-    await this.settling
+    await this.roundEnd.settling
     return await this.jobs.enqueue(async () => {
       const refused = decideResume(this.child, message) ?? decideNextRound(this.child) ?? (await capacity())
       if (refused !== null) return refused
       const round = this.child.paused ? this.child.round : this.child.round + 1
       const words = message?.trim() ?? null
-      if (this.child.attempts.length === 0) return await this.orGiveBack(this.setUpAgain(round, words))
-      const plan = await this.orGiveBack(this.plan('resume', round, words))
+      if (this.child.attempts.length === 0) return await this.place.orGiveBack(this.setUpAgain(round, words))
+      const plan = await this.place.orGiveBack(this.plan('resume', round, words))
       this.jobs.detached(() => this.launch(plan))
       return { attempt: plan.attempt, carried: plan.carried }
     })
@@ -226,7 +206,7 @@ export class ChildRun {
       if (!this.child.delegating) return { code: 'busy', message: `"${this.child.title}" does not wait any more.` }
       const refused = await capacity()
       if (refused !== null) return refused
-      const plan = await this.orGiveBack(this.plan('wake', this.child.round, message))
+      const plan = await this.place.orGiveBack(this.plan('wake', this.child.round, message))
       this.jobs.detached(() => this.launch(plan))
       return null
     })
@@ -235,7 +215,7 @@ export class ChildRun {
   /** It waits for its children no more: the round ends with what it reported. */
   endWaiting(spent: string): Promise<void> {
     return this.jobs.enqueue(async () => {
-      if (this.child.delegating) await this.parkRound(spent, notWoken(spent))
+      if (this.child.delegating) await this.roundEnd.park(spent, notWoken(spent))
     })
   }
 
@@ -268,7 +248,7 @@ export class ChildRun {
   verifyAgain(): Promise<Refused | null> {
     return this.jobs.enqueue(async () => {
       const refused = decideVerify(this.child)
-      if (refused === null) this.verifySoon()
+      if (refused === null) this.roundEnd.verifySoon()
       return refused
     })
   }
@@ -346,7 +326,7 @@ export class ChildRun {
     this.jobs.detached(async () => {
       // What is not on record as called off would be begun by the next owner.
       if (!written) await this.jobs.surely(write)
-      await this.settleSurely()
+      await this.roundEnd.settleSurely()
     })
   }
 
@@ -421,7 +401,7 @@ export class ChildRun {
   ): Promise<{ attempt: number; carried: readonly string[] } | Refused> {
     const announced = await this.setup.announce(round, message)
     if (announced?.kind === 'problem') {
-      await this.slot((slots) => slots.release(this.child.id))
+      await this.place.release()
       return { code: 'untrusted', message: announced.message }
     }
     this.jobs.detached(() => this.launchFirst(announced))
@@ -433,7 +413,7 @@ export class ChildRun {
   private async launchFirst(announced: Announced | null): Promise<void> {
     if (announced !== null) await this.setup.carryOut(announced)
     if (!isLive(this.child) || this.child.phase === 'CANCEL_REQUESTED') {
-      if (announced !== null) await this.settleSurely()
+      if (announced !== null) await this.roundEnd.settleSurely()
       return
     }
     const plan = await this.jobs.enqueue(async () =>
@@ -525,7 +505,7 @@ export class ChildRun {
     if (attempt?.n !== n || attempt.launchedAt !== null) return
     await this.record.append([{ type: 'launched', attempt: n, keeper: ran.keeper, agent: ran.agent }], true)
     // The keeper outlives us, and with it the place it takes on this machine.
-    await this.slot((slots) => slots.hold(this.child.id, ran.keeper))
+    await this.place.hold(ran.keeper)
   }
 
   /** A wish to end that came while the process was being started or nobody followed it. */
@@ -580,21 +560,21 @@ export class ChildRun {
       if (this.child.phase === 'PENDING' && !this.child.waitingForSlot) this.start()
       else if (isSettingUp(this.child)) {
         await this.setup.recover()
-        await this.settleSurely()
+        await this.roundEnd.settleSurely()
       }
       // No attempt was announced, so no process can exist: what was accepted is begun, not repeated.
       else if (this.child.phase === 'STARTING' && this.child.setup === null) await this.begin()
       else if (this.child.phase === 'STARTING') await this.launchFirst(null)
-      else if (lacksResult(this.child)) await this.settleSurely()
+      else if (lacksResult(this.child)) await this.roundEnd.settleSurely()
       return
     }
     if (attempt.ended !== null) {
       this.jobs.detached(() => dismissKeeper(this.child, attempt, this.tools))
-      if (this.child.verifying) this.verifySoon()
+      if (this.child.verifying) this.roundEnd.verifySoon()
       else if (this.child.delegating) this.events.delegating(this.child.id)
       else if (this.child.retrying)
-        await this.jobs.enqueue(() => this.parkRetry('Coxswain ended before it was asked again'))
-      else this.settleSoon()
+        await this.jobs.enqueue(() => this.roundEnd.parkRetry('Coxswain ended before it was asked again'))
+      else this.roundEnd.settleSoon()
       return
     }
     await this.reattach(attempt)
@@ -672,8 +652,8 @@ export class ChildRun {
       this.take(talk)
       // The former supervisor may have gone before it had said anything; what was said is not said again.
       await talk.open(prompt)
-      await this.handOver()
-      await this.askBack()
+      await this.outbox.handOver()
+      await this.outbox.askBack()
       this.endIfAsked()
       if (attempt.closing) this.closeSoon(talk)
     })
@@ -709,7 +689,7 @@ export class ChildRun {
     talk.heardAt = performance.now()
     const effects = await hearLines(this.record, talk, lines, () => this.tools.now())
     for (const { frames, id } of effects.replies) await talk.send(frames, id)
-    await this.handOver()
+    await this.outbox.handOver()
     await this.attend(talk)
     // The last word counts: an agent that has gone on since its report is not through.
     if (effects.lastWord === 'report') this.closeSoon(talk)
@@ -742,31 +722,6 @@ export class ChildRun {
     for (const request of this.child.requests)
       if (request.attempt === talk.attempt && request.answer !== null && request.answer.kind !== 'cancelled')
         await talk.answer(request.id, request.answer)
-  }
-
-  /** Hands waiting steers to the agent, in order, once its receiver is known to be there. */
-  private async handOver(): Promise<void> {
-    const { talk } = this
-    if (talk === undefined) return
-    for (let next = talk.nextSteer(this.child); next !== undefined; next = talk.nextSteer(this.child)) {
-      if (!(await talk.send(next.frames, `steer-${next.id}`))) {
-        this.jobs.afterMs(silentRetryMs, () => this.jobs.enqueue(() => this.handOver()))
-        return
-      }
-      // Its receipt counts only once this is on record; until then nothing the agent says is heard.
-      await this.appendSurely([{ type: 'steerSent', steerId: next.id, attempt: talk.attempt }], false, [
-        { kind: 'receipt', steerId: next.id, state: 'sent' },
-      ])
-    }
-  }
-
-  /** Asks for every steer that somebody wants back, each once per attempt. */
-  private async askBack(): Promise<void> {
-    const { talk } = this
-    if (talk?.conversation.withdrawSteer === undefined) return
-    for (const { id, state, attempt, withdrawal } of this.child.steers)
-      if (state === 'sent' && attempt === talk.attempt && withdrawal !== null)
-        await talk.send(talk.conversation.withdrawSteer(id), `withdraw-${id}`)
   }
 
   /**
@@ -895,7 +850,7 @@ export class ChildRun {
   private async ended(facts: readonly Fact[], words?: string): Promise<void> {
     if (currentAttempt(this.child)?.ended !== null) return
     const before = this.child.steers
-    await this.syncTranscript()
+    await this.record.syncTranscriptOrWarn()
     await this.record.append(facts, true)
     this.jobs.clearTimers()
     const fates = this.child.steers.filter((steer, i) => before[i]?.state !== steer.state)
@@ -911,23 +866,13 @@ export class ChildRun {
       ),
     ])
     if (this.child.delegating) {
-      await this.slot((slots) => slots.release(this.child.id))
+      await this.place.release()
       this.events.delegating(this.child.id)
     } else if (this.child.verifying) {
-      await this.slot((slots) => slots.hold(this.child.id, this.tools.me))
-      this.verifySoon()
+      await this.place.hold(this.tools.me)
+      this.roundEnd.verifySoon()
     } else {
-      this.settleSoon()
-    }
-  }
-
-  /** An ended attempt's output is not heard again: from here on its words must outlast a power cut by themselves. */
-  private async syncTranscript(): Promise<void> {
-    try {
-      await this.record.syncTranscript()
-    } catch (error) {
-      const { id: childId } = this.child
-      this.tools.log('warning', 'the transcript may not outlast a power cut', { childId, error: String(error) })
+      this.roundEnd.settleSoon()
     }
   }
 
@@ -944,116 +889,8 @@ export class ChildRun {
       true,
       [{ kind: 'notice', level: 'error', text: `It did not start: ${reason}` }],
     )
-    if (this.child.verifying) this.verifySoon()
-    else this.settleSoon()
-  }
-
-  private async verify(): Promise<void> {
-    const { child } = this
-    if (isLive(child) && !child.verifying) return
-    const outcome = await this.tools.verify(child)
-    await this.jobs.enqueue(async () => {
-      const { verdict, retryMessage } = outcome
-      // A new attempt has begun meanwhile: this verdict is about work that is being changed.
-      if (verdict.attempt !== currentAttempt(this.child)?.n || (isLive(this.child) && !this.child.verifying)) return
-      const again = !this.child.verifying
-      await this.record.append([{ type: 'verified', verdict }], true, [
-        { kind: 'verdict', words: describeVerdict(verdict) },
-      ])
-      this.events.judged(this.child.id, verdict)
-      if (again) {
-        this.events.changed(this.child.id)
-      } else if (this.child.retrying && crashLoop(this.child)) {
-        await this.parkRetry('it ended at once five times within ten seconds')
-      } else if (this.child.retrying) {
-        const plan = await this.plan('retry', this.child.round, retryMessage)
-        this.jobs.detached(() => this.launch(plan))
-      } else {
-        this.settleSoon()
-      }
-    })
-  }
-
-  private verifySoon(): void {
-    this.jobs.detached(() => this.jobs.surely(() => this.verify()))
-  }
-
-  private settleSoon(): void {
-    this.jobs.detached(() => this.settleSurely())
-  }
-
-  private settleSurely(): Promise<void> {
-    return this.jobs.surely(() => {
-      const settled = this.settle()
-      this.settling = settled.catch(() => undefined)
-      return settled
-    })
-  }
-
-  /** Nothing is asked again by itself: the round settles with the verdict it has, and a person goes on. */
-  private async parkRetry(reason: string): Promise<void> {
-    await this.parkRound(reason, `Not asked again: ${reason}. Resume it to go on.`)
-  }
-
-  private async parkRound(reason: string, text: string): Promise<void> {
-    await this.appendSurely([{ type: 'parked', reason }], true, [{ kind: 'notice', level: 'warning', text }])
-    this.settleSoon()
-  }
-
-  /** The round has settled, or the child is paused: its result is written once and told. */
-  private async settle(): Promise<void> {
-    const { child } = this
-    if (isLive(child)) return
-    // In its turn: a resume takes its place anew, and that one is not given back.
-    await this.jobs.enqueue(async () => {
-      if (!isLive(this.child)) await this.slot((slots) => slots.release(child.id))
-    })
-    let written: ChildResult | null = null
-    if (lacksResult(child)) {
-      await this.syncTranscript()
-      const placed = child.worktree !== null && !child.discarded
-      const state = placed ? await this.tools.worktreeState(child) : null
-      const treeHash = placed ? await this.tools.treeHash(child) : null
-      const result = resultOf(child, this.paths, state === null || 'kind' in state ? null : state, treeHash)
-      await placeFolder(this.paths.results)
-      await createWhole(this.paths.result(child.round), `${JSON.stringify(result)}\n`)
-      written = await this.jobs.enqueue(async () => {
-        const { id, round } = child
-        if (this.child.completions.some((completion) => completion.round === round)) return null
-        await this.record.append([{ type: 'completionSent', completionId: `${id}.${round}`, round }], true)
-        return result
-      })
-    }
-    this.events.settled(child.id, written)
-  }
-
-  // ── the queue ───────────────────────────────────────────────────────────────────────────────────────────────────
-
-  /** A place on this machine is bookkeeping: it never stands in the way of a child. */
-  private async slot(change: (slots: Tools['slots']) => Promise<void>): Promise<void> {
-    try {
-      await change(this.tools.slots)
-    } catch (error) {
-      this.tools.log('warning', 'slot not changed', { childId: this.child.id, error: String(error) })
-    }
-  }
-
-  /** Gives the place on this machine back when what it was taken for cannot begin. */
-  private async orGiveBack<T>(begins: Promise<T>): Promise<T> {
-    try {
-      return await begins
-    } catch (error) {
-      await this.slot((slots) => slots.release(this.child.id))
-      throw error
-    }
-  }
-
-  private grant(decide: () => Refused | null, facts: () => Fact[]): Promise<Refused | null> {
-    return this.jobs.enqueue(async () => {
-      const refused = decide()
-      if (refused === null) await this.record.append(facts(), true)
-      return refused
-    })
+    if (this.child.verifying) this.roundEnd.verifySoon()
+    else this.roundEnd.settleSoon()
   }
 
   /** Lets go of everything; agents and keepers go on. Synchronous and harmless twice. */
