@@ -316,7 +316,6 @@ const factSchema = z.discriminatedUnion('type', kinds)
 
 /** A fact without its envelope: what callers append. */
 export type Fact = z.infer<typeof factSchema>
-export type FactOf<T extends Fact['type']> = Extract<Fact, { type: T }>
 
 /**
  * The line's envelope: `seq` counts from 1 without a gap, `at` is ISO 8601 UTC, `epoch` is the writing owner's. `more`: the

@@ -33,7 +33,7 @@ export interface Decision {
 }
 
 /** Lines of the tail that are looked at. */
-export const TAIL_LINES = 40
+const TAIL_LINES = 40
 /** The same tool with the same arguments so often is a loop. */
 const SAME_CALL_LIMIT = 3
 /** Characters of a path that are said to a person and to the child. */

@@ -126,7 +126,7 @@ export function isLastReport(contract: Contract, situation: Situation): boolean 
 }
 
 /** How many times this round has been asked again for this reason. A verdict repeated on one attempt counts once. */
-export function retriesUsed(earlier: readonly Verdict[], round: number, status: Status): number {
+function retriesUsed(earlier: readonly Verdict[], round: number, status: Status): number {
   return new Set(
     earlier
       .filter((verdict) => verdict.round === round && verdict.status === status && verdict.disposition === 'retry')

@@ -98,7 +98,7 @@ async function readLink(root: string, full: string): Promise<Exclude<Opened, { k
 }
 
 /** Where the open file really is. Linux says it of the handle; elsewhere the path is resolved and must be this very file. */
-export async function isInside(root: string, full: string, handle: FileHandle): Promise<boolean> {
+async function isInside(root: string, full: string, handle: FileHandle): Promise<boolean> {
   try {
     if (process.platform === 'linux') {
       const where = await readlink(`/proc/self/fd/${handle.fd}`)

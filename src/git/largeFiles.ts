@@ -21,7 +21,7 @@ export function parsePointer(content: Buffer): Pointer | null {
 }
 
 /** Whether the file on the disk is the content this pointer stands for. */
-export async function isContentOf(pointer: Pointer, root: string, path: string): Promise<boolean> {
+async function isContentOf(pointer: Pointer, root: string, path: string): Promise<boolean> {
   const hashed = await hashInside(root, path, pointer.size)
   return hashed.kind === 'file' && hashed.size === pointer.size && hashed.hash === pointer.oid
 }

@@ -227,7 +227,7 @@ async function inspect(git: Git, folder: string): Promise<Repository | Problem> 
   }
 }
 
-export const isTrue = (value: string | undefined): boolean => value !== undefined && /^(true|yes|on|1)$/i.test(value)
+const isTrue = (value: string | undefined): boolean => value !== undefined && /^(true|yes|on|1)$/i.test(value)
 
 /** Which of the person's filters this commit's attributes ask for. Only the top folder's attributes are read. */
 async function filterNotes(git: Git, folder: string, settings: readonly Setting[]): Promise<Note[]> {

@@ -362,7 +362,7 @@ export async function fileAtBase(git: Git, known: KnownWorktree, path: string): 
 }
 
 /** A file at any commit of the repository; `commit` is a full hash. */
-export async function fileAt(
+async function fileAt(
   git: Git,
   known: KnownWorktree,
   commit: string,

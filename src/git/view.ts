@@ -115,7 +115,7 @@ export async function forgetView(git: Git, path: string): Promise<void> {
 }
 
 /** What we remember of the worktree at this path; null when we made none there, or our store was cleared. */
-export async function readMade(git: Git, path: string): Promise<Made | null> {
+async function readMade(git: Git, path: string): Promise<Made | null> {
   const folder = viewFolder(git, path)
   const remembered = git.remembered.get(folder) as Made | undefined
   if (remembered !== undefined) return remembered

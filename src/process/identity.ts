@@ -150,7 +150,7 @@ function matches(identity: ProcessIdentity): boolean {
 }
 
 /** Never 0, 1, negative, fractional or beyond what a kernel gives out. */
-export const isPlausiblePid = (pid: unknown): pid is number =>
+const isPlausiblePid = (pid: unknown): pid is number =>
   typeof pid === 'number' && Number.isInteger(pid) && pid > 1 && pid <= largestPid
 
 /** An identity from a record, or undefined when any part of it is odd. */

@@ -8,7 +8,7 @@ import { baseEnvironmentNames, pickEnvironment } from '../process/environment'
 import { loginShellPath, withFolders } from '../process/loginShellPath'
 import { askProgram, findProgram } from '../process/runProgram'
 import type { TaskRequest } from './commands'
-import type { Problem } from './tools'
+import type { Problem } from './problem'
 
 const probeMs = 10_000
 

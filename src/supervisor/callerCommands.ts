@@ -39,7 +39,8 @@ import {
 import { whoOf, type Deeds } from './deeds'
 import { DisposedError } from './jobs'
 import { openIn, terminalCommand } from './takeOver'
-import type { Problem, Tools } from './tools'
+import type { Problem } from './problem'
+import type { Tools } from './tools'
 
 /** What the commands need of the supervisor that owns the children. */
 export interface Children {

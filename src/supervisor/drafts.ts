@@ -10,7 +10,7 @@ import { plainLine } from '../core/plainText'
 import { decideFreedom, decideHandedOn, decideOwnDispatch, depthOf, roleAt, type SpawnLimits } from '../core/spawnTree'
 import { contractFromValue } from '../verification/contractText'
 import type { Refusal, SpawnRequest, TaskRequest } from './commands'
-import type { Problem } from './tools'
+import type { Problem } from './problem'
 
 export interface DraftSources {
   readonly settings: {

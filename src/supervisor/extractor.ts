@@ -15,7 +15,7 @@ import { placeFolder, writeWhole } from '../record/atomicWrite'
 import type { StorePaths } from '../record/paths'
 import { extractObject } from '../verification/extract'
 import { environmentFor } from './agentsFound'
-import type { Problem } from './tools'
+import type { Problem } from './problem'
 
 export const extractorSchema = z.strictObject({ agent: z.string().min(1), model: z.string().min(1).optional() })
 export type ExtractorSettings = z.infer<typeof extractorSchema>

@@ -4,6 +4,7 @@ import type { Verdict } from '../core/events'
 import { setupBrief } from '../core/setup'
 import type { WorktreeState } from './tools'
 import type { ChildView } from './view'
+import { worktreeFacts, type WorktreeFacts } from './worktreeFacts'
 
 export interface ListEntry {
   readonly subagent_id: string
@@ -121,13 +122,7 @@ export interface ShowAnswer {
   readonly model: string | null
   readonly goal: string
   readonly title: string
-  readonly worktree: {
-    readonly path: string
-    readonly branch: string
-    readonly base: string
-    readonly commits: number | null
-    readonly dirty: boolean | null
-  } | null
+  readonly worktree: WorktreeFacts | null
   /** Files it has changed that other children at work have changed too. */
   readonly overlaps: readonly OverlapEntry[]
   readonly accepting_steer: boolean
@@ -173,16 +168,7 @@ export function showAnswer(
     model: attempt?.model ?? recipe.model ?? null,
     goal: child.task.goal,
     title: child.title,
-    worktree:
-      child.worktree === null
-        ? null
-        : {
-            path: child.worktree.path,
-            branch: child.worktree.branch,
-            base: child.worktree.base,
-            commits: state?.commits ?? null,
-            dirty: state?.dirty ?? null,
-          },
+    worktree: worktreeFacts(child, state),
     overlaps,
     accepting_steer: acceptance(child).accepting,
     steer_mode: recipe.abilities.steerMode,

@@ -6,6 +6,7 @@ import { currentAttempt, totalUsage, type Child } from '../core/child'
 import type { Verdict } from '../core/events'
 import type { ChildPaths, StorePaths } from '../record/paths'
 import type { WorktreeState } from './tools'
+import { worktreeFacts, type WorktreeFacts } from './worktreeFacts'
 
 /** As `result --json` and a completion show it. */
 export interface ChildResult {
@@ -27,13 +28,7 @@ export interface ChildResult {
   readonly duration_s: number | null
   readonly tokens: number
   readonly cost_usd: number | null
-  readonly worktree: {
-    readonly path: string
-    readonly branch: string
-    readonly base: string
-    readonly commits: number | null
-    readonly dirty: boolean | null
-  } | null
+  readonly worktree: WorktreeFacts | null
   readonly exit: {
     readonly code: number | null
     readonly signal: string | null
@@ -96,16 +91,7 @@ export function resultOf(
     duration_s: attempt?.exit ? attempt.exit.durationMs / 1000 : null,
     tokens: usage.inputTokens + usage.outputTokens,
     cost_usd: usage.costUsd,
-    worktree:
-      child.worktree === null
-        ? null
-        : {
-            path: child.worktree.path,
-            branch: child.worktree.branch,
-            base: child.worktree.base,
-            commits: state?.commits ?? null,
-            dirty: state?.dirty ?? null,
-          },
+    worktree: worktreeFacts(child, state),
     exit: attempt?.exit
       ? { code: attempt.exit.code, signal: attempt.exit.signal, first_cause: attempt.exit.firstCause }
       : null,
@@ -154,7 +140,7 @@ export async function settledResult(paths: StorePaths, child: Child, round: numb
 }
 
 /** Why it did not succeed, for people; null when there is nothing to say. */
-export function failureInWords(child: Child): string | null {
+function failureInWords(child: Child): string | null {
   const attempt = currentAttempt(child)
   if (attempt === undefined && child.setup?.outcome === 'failed') {
     const { words, diagnostic } = child.setup

@@ -20,13 +20,13 @@ export interface Settings {
   readonly approvalTimeoutSeconds: number
   readonly afterWindowCloses: 'keep' | 'pause'
   readonly reloadLeaseSeconds: number
-  /** '' = beside the repository. */
   /** Silence after which a child may be stuck, and the same while a tool of it runs. */
   readonly stuckAfterSeconds: number
   readonly stuckInToolAfterSeconds: number
   /** What a child says when it loops, or when it has left its task; matched without regard to case. */
   readonly loopMarkers: readonly string[]
   readonly driftMarkers: readonly string[]
+  /** '' = beside the repository. */
   readonly worktreeRoot: string
   /** Days that raw output, transcripts and results of finished children are kept; null = for ever. */
   readonly keepFinishedDays: number | null

@@ -28,7 +28,7 @@ import { OutputLog } from '../record/outputLog'
 import type { StorePaths } from '../record/paths'
 import { globBases, globMatcher } from '../verification/globs'
 import { z } from 'zod'
-import type { Problem } from './tools'
+import type { Problem } from './problem'
 import { knownWorktree, sha256 } from './verifyChild'
 
 const storedSchema = z

@@ -9,18 +9,13 @@ import type { Launch } from '../process/launch'
 import type { AuditLog } from '../record/audit'
 import type { StorePaths } from '../record/paths'
 import type { Slots } from '../record/slots'
+import type { Problem } from './problem'
 import type { SetupCall, SetupOutcome } from './setup'
 
-/** Something that went wrong in words for a person, as a value. */
 /** `confirmed`: what would be lost, by the name a refusal gave it; `force`: whatever it is. */
 export interface DiscardConsent {
   readonly force?: boolean | undefined
   readonly confirmed?: string | undefined
-}
-
-export interface Problem {
-  readonly kind: 'problem'
-  readonly message: string
 }
 
 export interface WorktreeState {

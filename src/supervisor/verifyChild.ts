@@ -16,7 +16,7 @@ import type { StorePaths } from '../record/paths'
 import { claimedBy, complaintOfReport, verify, type ClaimedReport } from '../verification/verify'
 import type { World } from '../verification/world'
 import { restructure, type Extractor, type Restructured } from './extractor'
-import type { Problem } from './tools'
+import type { Problem } from './problem'
 import { treeOf } from './verdictTree'
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')

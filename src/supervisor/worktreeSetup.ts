@@ -7,7 +7,8 @@ import type { EntryBody } from '../core/transcript'
 import type { ChildRecord } from './childRecord'
 import { stackOf, type Jobs } from './jobs'
 import type { SetupOutcome } from './setup'
-import type { Problem, Tools } from './tools'
+import type { Problem } from './problem'
+import type { Tools } from './tools'
 
 export interface Announced {
   readonly kind: 'announced'

@@ -48,7 +48,7 @@ export function judgeContent(question: Question, subject: Subject): Finding {
   }
 }
 
-export type Decoded =
+type Decoded =
   | { readonly ok: true; readonly text: string; readonly encoding: 'UTF-8' | 'UTF-16' | 'not UTF-8' }
   | { readonly ok: false; readonly reason: string }
 

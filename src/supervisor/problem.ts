@@ -1,0 +1,5 @@
+/** Something that went wrong in words for a person, as a value. */
+export interface Problem {
+  readonly kind: 'problem'
+  readonly message: string
+}
