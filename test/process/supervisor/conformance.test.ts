@@ -285,6 +285,8 @@ describe('steers', () => {
     await stage.until(id, 'sent', ({ steers }) => steers[0]?.state === 'sent')
     appendFileSync(queue, '{"id":"x","content":\n\0\0\0\n[]\n{"id":"y","con')
     await coxswain.commands.steer({ subagent_id: id, message: 'Second.' })
+    // One that is still queued when the agent ends would be missed, and rightly so.
+    await stage.until(id, 'sent', ({ steers }) => steers[1]?.state === 'sent')
     stage.open('go')
     const { steers } = await stage.settled(id)
     expect(steers.map(({ text, state }) => [text, state])).toEqual([
