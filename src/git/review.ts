@@ -362,12 +362,7 @@ export async function fileAtBase(git: Git, known: KnownWorktree, path: string): 
 }
 
 /** A file at any commit of the repository; `commit` is a full hash. */
-async function fileAt(
-  git: Git,
-  known: KnownWorktree,
-  commit: string,
-  path: string,
-): Promise<FileContent | Problem> {
+async function fileAt(git: Git, known: KnownWorktree, commit: string, path: string): Promise<FileContent | Problem> {
   if (!/^[0-9a-f]{40,64}$/.test(commit)) return problem('bad-base', 'A file is read at a full commit hash only.')
   if (!isPlainPath(path)) return nothing
   return through(git, known, `read ${path}`, async (view, made) => {
