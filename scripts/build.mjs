@@ -2,7 +2,7 @@
 // reads untrusted content, the demo agent and the webview; and l10n/, the strings for translators.
 // `--watch` rebuilds on change; `--release` minifies and leaves out source maps.
 import * as esbuild from 'esbuild'
-import { existsSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, rmSync } from 'node:fs'
 import { writeBundle } from './l10n.mjs'
 
 const release = process.argv.includes('--release')
@@ -49,6 +49,19 @@ const contentBeside = {
   },
 }
 
+/**
+ * The command line is a program of its own, also through the link that `npm link` made of it once.
+ * @type {import('esbuild').Plugin}
+ */
+const executable = {
+  name: 'executable',
+  setup(build) {
+    build.onEnd(({ errors }) => {
+      if (errors.length === 0) chmodSync('dist/cli.js', 0o755)
+    })
+  },
+}
+
 /** @satisfies {import('esbuild').BuildOptions} */
 const common = {
   bundle: true,
@@ -77,7 +90,12 @@ const sharing = { ...host, plugins: [...host.plugins, contentBeside] }
 /** @type {(Omit<import('esbuild').BuildOptions, 'entryPoints'> & { entryPoints: Record<string, string> })[]} */
 const builds = [
   { ...sharing, entryPoints: { extension: 'src/extension.ts' } },
-  { ...sharing, entryPoints: { cli: 'src/cli.ts' }, banner: { js: '#!/usr/bin/env node' } },
+  {
+    ...sharing,
+    entryPoints: { cli: 'src/cli.ts' },
+    banner: { js: '#!/usr/bin/env node' },
+    plugins: [...sharing.plugins, executable],
+  },
   { ...host, entryPoints: { keeper: 'src/process/keeper.ts' } },
   { ...sharing, entryPoints: { contentWorker: 'src/verification/contentWorker.ts' } },
   { ...host, entryPoints: { content: 'src/verification/content.ts' } },
