@@ -17,6 +17,7 @@ import {
   type Standing,
   type TreeFilter,
 } from '../present/standing'
+import { Unfolding, type Fold } from '../present/unfolding'
 import { titleOf } from '../present/words'
 import type { Changes } from '../review/changes'
 import type { Supervision } from '../supervision'
@@ -27,6 +28,7 @@ import { OverlapWatch } from './overlapWatch'
 const CHILD_SCHEME = 'coxswain-child'
 const refreshEveryMs = 200
 const foldedKey = 'coxswain.foldedGroups'
+const closedKey = 'coxswain.closedRows'
 
 export interface MoreNode {
   readonly kind: 'more'
@@ -74,6 +76,7 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
   private readonly unfolded = new Set<Standing>()
   /** Groups as a person left them, kept over reloads and while a group is empty. */
   private readonly folded: Set<Standing>
+  private readonly unfolding: Unfolding
   private nodes = new Map<string, ChildNode | GroupNode>()
   /** Children that got the same goal as another of their dispatch. */
   private comparable: ReadonlySet<string> = new Set()
@@ -91,6 +94,7 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
     private readonly memory: vscode.Memento,
   ) {
     this.folded = new Set(memory.get<Standing[]>(foldedKey, ['finished']))
+    this.unfolding = new Unfolding(memory.get<string[]>(closedKey, []))
     this.treeView = vscode.window.createTreeView('coxswain.children', {
       treeDataProvider: this,
       canSelectMany: true,
@@ -116,6 +120,7 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
   }
 
   private remember(node: TreeNode, folded: boolean): void {
+    if (node.kind === 'child') void this.memory.update(closedKey, this.unfolding.left(node.id, folded))
     if (node.kind !== 'group') return
     if (folded) this.folded.add(node.standing)
     else this.folded.delete(node.standing)
@@ -170,6 +175,7 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
           node,
           row(node.view, this.now(), this.statOf, this.overlapsOf, this.subtreeOf, this.lookUp),
           this.comparable.has(node.id),
+          this.unfolding.of(node),
         )
     }
   }
@@ -305,7 +311,9 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
       this.rows.set(id, String(node.count))
       return node
     })
-    const shape = (nodes: readonly ChildNode[]): unknown[] => nodes.map((node) => [node.id, shape(node.children)])
+    this.unfolding.follow(this.groups.flatMap((group) => group.roots))
+    const shape = (nodes: readonly ChildNode[]): unknown[] =>
+      nodes.map((node) => [...Object.values(this.unfolding.of(node)), shape(node.children)])
     this.shape = JSON.stringify(this.groups.map((group) => [group.standing, group.hidden, shape(group.roots)]))
   }
 
@@ -347,12 +355,20 @@ function moreItem(node: MoreNode): vscode.TreeItem {
   return item
 }
 
-function childItem(node: ChildNode, shown: Row, compared: boolean): vscode.TreeItem {
-  const item = new vscode.TreeItem(
-    shown.label,
-    node.children.length > 0 ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.None,
-  )
-  item.id = node.id
+const collapsibleStates: Readonly<Record<Fold, vscode.TreeItemCollapsibleState>> = {
+  none: vscode.TreeItemCollapsibleState.None,
+  closed: vscode.TreeItemCollapsibleState.Collapsed,
+  open: vscode.TreeItemCollapsibleState.Expanded,
+}
+
+function childItem(
+  node: ChildNode,
+  shown: Row,
+  compared: boolean,
+  { fold, id }: ReturnType<Unfolding['of']>,
+): vscode.TreeItem {
+  const item = new vscode.TreeItem(shown.label, collapsibleStates[fold])
+  item.id = id
   item.description = shown.description
   item.iconPath = new vscode.ThemeIcon(
     shown.icon.id,
