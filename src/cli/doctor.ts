@@ -3,6 +3,7 @@
 import { currentAttempt, isLive, type Child } from '../core/child'
 import { reconcile, type Reconciled } from '../git/worktree'
 import type { Coxswain } from '../supervisor/openCoxswain'
+import { unreadableChildren, type UnreadableChild } from '../supervisor/unreadable'
 import { knownWorktree } from '../supervisor/verifyChild'
 import { onlyForPersons, withStore } from './commands'
 import type { Invocation } from './invocation'
@@ -23,6 +24,7 @@ export async function doctor({ open, out }: Invocation): Promise<number> {
     const findings = [
       ...coxswain.view.list().flatMap(({ child }) => ofChild(child, before.get(child.id))),
       ...(await ofWorktrees(coxswain)),
+      ...(await unreadableChildren(coxswain.paths, coxswain.view)).map(ofUnreadable),
     ]
     const owner = owned
       ? 'nobody had this store; it was looked after now'
@@ -54,6 +56,14 @@ function ofChild(child: Child, before: Child['phase'] | undefined): Finding[] {
   if (attempt?.exit && attempt.exit.survivors > 0) found.push(`${attempt.exit.survivors} processes could not be ended`)
   if (child.misfits > 0) found.push(`${child.misfits} facts did not fit and changed nothing`)
   return found.map((words) => ({ subagent_id: child.id, title: child.title, found: words }))
+}
+
+function ofUnreadable({ id, events, running }: UnreadableChild): Finding {
+  const rest =
+    running.length === 0
+      ? 'no agent of it runs'
+      : `its agent still runs and nothing else here can end it: kill ${running.map(({ pid }) => pid).join(' ')}`
+  return { subagent_id: id, title: 'a damaged record', found: `${events} tells of no child; ${rest}` }
 }
 
 async function ofWorktrees({ git, repository, view }: Coxswain): Promise<Finding[]> {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { deafScript, eventually, kill, plain, script, Stage, type Printed } from '../supervisor/stage'
@@ -223,6 +223,24 @@ describe('doctor', () => {
     ])
     expect(stage.childProcesses()).toEqual([])
     expect((await stage.json('result', id)).phase).toBe('INTERRUPTED')
+  })
+
+  it('names a child whose record was damaged, and what ends the agent that no list shows any more', async () => {
+    stage = Stage.make()
+    const id = await stage.detached(script({ say: 'one' }, stage.waits('go')))
+    await eventually(() => stage.said(id).includes('one'), 'the child works')
+    const keeper = (await stage.child(id)).attempts[0]?.keeper?.pid ?? 0
+    kill((await stage.owner())?.process.pid ?? 0, 'SIGKILL')
+    const { events } = stage.paths.child(id)
+    truncateSync(events, 40)
+    const findings = async (): Promise<Printed> => (await stage.json('doctor')).findings
+    const finding = (rest: string): Printed => [
+      { subagent_id: id, title: 'a damaged record', found: `${events} tells of no child; ${rest}` },
+    ]
+    expect(await findings()).toEqual(finding(`its agent still runs and nothing else here can end it: kill ${keeper}`))
+    kill(keeper, 'SIGTERM')
+    await eventually(() => !stage.ps().some(({ command }) => command.includes('demoAgent')), 'the agent has ended')
+    expect(await findings()).toEqual(finding('no agent of it runs'))
   })
 
   it('leaves an owner for a child that still runs, and names a worktree that somebody deleted', async () => {
