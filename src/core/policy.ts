@@ -22,6 +22,8 @@ export interface PolicyOptions {
   /** The child's worktree, absolute: paths in tool calls are told relative to it. */
   readonly worktree?: string
   readonly driftMessage?: string
+  /** So many calls at the beginning of the tail may look around: a file that is a marker is none there. Default 0. */
+  readonly orientationCalls?: number
 }
 
 export interface Decision {
@@ -154,13 +156,25 @@ function driftIn(
       }
     }
   const markers = (options.driftMarkers ?? defaultDriftMarkers).filter((marker) => !holds(child.goal ?? '', marker))
+  const { orientationCalls = 0 } = options
+  let calls = 0
   for (const line of lines) {
-    const text = typeof line === 'string' ? line : `${line.tool} ${sameText(line.input)}`
-    const marker = markers.find((candidate) => holds(text, candidate))
+    if (typeof line !== 'string') calls++
+    const isLookingAround = calls <= orientationCalls && orientationCalls > 0
+    const text = textOf(line, worktree)
+    const marker = markers.find((candidate) => !(isLookingAround && isFileName(candidate)) && holds(text, candidate))
     if (marker !== undefined) return { what: `it is at "${marker}"`, message: driftMessage }
   }
   return null
 }
+
+/** What a line says of where the child is: of a change the file, for its words are the child's work. */
+function textOf(line: TailLine, worktree: string | undefined): string {
+  if (typeof line === 'string') return line
+  return `${line.tool} ${editedPath(line.tool, line.input, worktree) ?? sameText(line.input)}`
+}
+
+const isFileName = (marker: string): boolean => /^[\w./-]+\.\w+$/.test(marker)
 
 /** The file a tool call is about to change, as far as its name and arguments tell; null for any other call. */
 function editedPath(tool: string, input: unknown, worktree: string | undefined): string | null {

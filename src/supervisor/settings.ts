@@ -78,7 +78,8 @@ export function watchSettingsFrom(settings: Settings): WatchSettings {
   const { stuckAfterSeconds, stuckInToolAfterSeconds, loopMarkers, driftMarkers } = settings
   return {
     quiet: { quietMs: stuckAfterSeconds * 1000, quietInToolMs: stuckInToolAfterSeconds * 1000 },
-    policy: { loopMarkers, driftMarkers },
+    // Whoever begins a task looks around first; nobody asked for an opinion of that.
+    policy: { loopMarkers, driftMarkers, orientationCalls: 5 },
   }
 }
 
