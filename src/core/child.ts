@@ -180,7 +180,9 @@ export interface Child {
   /** Pauses while its worktree was being set up; `to` is null while one lasts. */
   readonly setupPauses: readonly { readonly from: string; readonly to: string | null }[]
   readonly discarded: boolean
+  /** What it did until now; until the next attempt. */
   readonly applied: boolean
+  readonly appliedTo: string | null
   /** A person goes on with its session in a terminal; until the next attempt. */
   readonly takenOver: boolean
   readonly attempts: readonly Attempt[]

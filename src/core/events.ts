@@ -298,6 +298,8 @@ const kinds = [
     type: z.literal('applied'),
     how: z.enum(['merge', 'squash', 'patch']),
     commit: z.string().optional(),
+    /** Where to; absent on a checkout without a branch, and in logs of before it was told. */
+    branch: z.string().optional(),
     overridden: z.array(z.string()),
     by: actorSchema,
   }),

@@ -83,6 +83,7 @@ function born(event: ChildEvent & { type: 'accepted' }): Child {
     setupPauses: [],
     discarded: false,
     applied: false,
+    appliedTo: null,
     takenOver: false,
     attempts: [],
     round: 1,
@@ -356,7 +357,7 @@ function apply(child: Child, event: ChildEvent): Child | null {
         seen: event.seen ?? child.seen,
       }
     case 'applied':
-      return child.worktree === null ? null : { ...child, applied: true }
+      return child.worktree === null ? null : { ...child, applied: true, appliedTo: event.branch ?? null }
     case 'takenOver':
       return child.worktree === null || child.takenOver ? null : { ...child, takenOver: true }
     case 'adopted': {
@@ -509,6 +510,8 @@ function begun(round: number) {
     retrying: false,
     delegating: false,
     takenOver: false,
+    applied: false,
+    appliedTo: null,
     partialAccepted: false,
     stopRequest: null,
     parked: null,

@@ -3,7 +3,7 @@
 import type { AgentsSettings } from '../agents/registry'
 import { currentAttempt, isLive, type Child } from '../core/child'
 import { decideApply, decideHandBack, decideTakeOver, GOAL_MAX, unknownChild, type Refused } from '../core/decide'
-import type { Actor } from '../core/events'
+import type { Actor, Fact } from '../core/events'
 import {
   decideAcceptPartialBy,
   decideAdoptBy,
@@ -205,11 +205,18 @@ export class CallerCommands implements Commands {
     const outcome = await this.tools.apply(run.child, how, message === '' ? run.child.title : message)
     if (outcome.kind === 'problem') return { error: { code: 'repository', message: outcome.message } }
     const { commit, branch } = outcome
-    const made = commit === null ? {} : { commit }
-    await run.note({ type: 'applied', how, overridden: [...override], by: this.by, ...made })
+    const made = { ...(commit === null ? {} : { commit }), ...(branch === null ? {} : { branch }) }
     const where = branch === null ? 'the checked-out commit' : branch
     const note =
       commit === null ? `Staged on ${where}; commit it yourself.` : `Applied to ${where} as ${commit.slice(0, 10)}.`
+    const fact: Extract<Fact, { type: 'applied' }> = {
+      type: 'applied',
+      how,
+      overridden: [...override],
+      by: this.by,
+      ...made,
+    }
+    await run.note(fact, undefined, [{ kind: 'notice', level: 'info', text: note }])
     const answer = { action: 'apply', subagent_id, status: 'applied', how, commit, branch, note } as const
     return this.audited('apply', subagent_id, answer, { how, commit, overridden: override })
   }

@@ -275,9 +275,10 @@ export class ChildRun {
       }
     >,
     known: (child: Child) => boolean = () => false,
+    entries: readonly EntryBody[] = [],
   ): Promise<void> {
     return this.jobs.enqueue(async () => {
-      if (!known(this.child)) await this.record.append([fact], true)
+      if (!known(this.child)) await this.record.append([fact], true, entries)
     })
   }
 

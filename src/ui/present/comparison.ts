@@ -49,7 +49,7 @@ export function compared(children: readonly Child[], statOf: StatOf, now: number
     return {
       childId: child.id,
       name: same.length === 1 ? who : t('{who}, number {n}', { who, n: number }),
-      state: [phase, verdict === null || phase.includes(verdict) ? null : verdict, child.applied ? t('applied') : null]
+      state: [phase, verdict === null || phase.includes(verdict) ? null : verdict]
         .filter((part) => part !== null)
         .join(' · '),
       figures: [

@@ -26,7 +26,20 @@ const causes: Readonly<Record<EndCause, () => string>> = {
 
 /** The phase as a person says it: a few words, lower case, no colour needed to tell it from another. */
 export function phaseWords(child: Child): string {
-  if (child.discarded && !isLive(child)) return t('discarded')
+  const applied = isLive(child) ? null : appliedWords(child)
+  if (child.discarded && !isLive(child))
+    return applied === null ? t('discarded') : t('{what}, discarded', { what: applied })
+  const words = plainPhaseWords(child)
+  return applied === null ? words : `${words}, ${applied}`
+}
+
+/** Where its work has gone, or null while that is nowhere. */
+function appliedWords({ applied, appliedTo }: Child): string | null {
+  if (!applied) return null
+  return appliedTo === null ? t('applied') : t('applied to {branch}', { branch: plainLine(appliedTo, 60) })
+}
+
+function plainPhaseWords(child: Child): string {
   switch (child.phase) {
     case 'PENDING':
       return child.waitingForSlot ? t('waiting for a free slot') : t('preparing its worktree')

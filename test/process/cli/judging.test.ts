@@ -70,7 +70,9 @@ describe('apply', () => {
       '',
     ])
     expect(stage.git('log', '--format=%s')).toContain('Write it')
-    expect((await stage.child(id)).applied).toBe(true)
+    const { applied, appliedTo } = await stage.child(id)
+    expect([applied, appliedTo]).toEqual([true, 'main'])
+    expect(stage.transcript(id).at(-1)).toMatchObject({ kind: 'notice', text: answer['note'] })
   })
 
   it('refuses what did not pass unless the checks are named, and then says so in the record', async () => {

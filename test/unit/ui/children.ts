@@ -129,6 +129,7 @@ export const child = (over: Partial<Child> = {}): Child => ({
   setupPauses: [],
   discarded: false,
   applied: false,
+  appliedTo: null,
   takenOver: false,
   attempts: [attempt()],
   round: 1,

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest'
 import { exactDuration, shortDuration } from '../../../src/protocol/duration'
 import { refuseGoal, refuseSteer, roomLeft } from '../../../src/ui/present/input'
 import { forNotice, forPick } from '../../../src/ui/present/safe'
-import { costWords, shortNumber, sizeWords } from '../../../src/ui/present/words'
+import { costWords, phaseWords, shortNumber, sizeWords } from '../../../src/ui/present/words'
+import { child, ended, verdict } from './children'
 
 test.each([
   [-5, '0s'],
@@ -58,4 +59,14 @@ test('figures', () => {
   expect(
     [null, 0, 0.0004, 0.0421, 12.5].map((costUsd) => costWords({ inputTokens: 0, outputTokens: 0, costUsd })),
   ).toEqual([null, null, null, '$0.042', '$12.50'])
+})
+
+test.each([
+  [{ ...ended('SUCCESS'), verdict: verdict() }, 'succeeded, verified, applied to main'],
+  [{ ...ended('SUCCESS'), appliedTo: null }, 'says it is done, applied'],
+  [{ ...ended('CANCELLED') }, 'stopped, applied to main'],
+  [{ ...ended('SUCCESS'), discarded: true }, 'applied to main, discarded'],
+  [{ phase: 'RUNNING' as const }, 'working'],
+])('work that was applied says so and where to: %#', (over, words) => {
+  expect(phaseWords(child({ applied: true, appliedTo: 'main', ...over }))).toBe(words)
 })
