@@ -1,9 +1,11 @@
 // The commands that look, and those that wish something of one child. Looking reads files only.
 import { acceptance, isLive, type Child } from '../core/child'
+import type { CheckResult, Verdict } from '../core/events'
 import type { TranscriptEntry } from '../core/transcript'
 import { textLogLine } from '../core/textLog'
 import { changedFiles, overlaps, status, type ChangedFile } from '../git/review'
-import type { Coxswain } from '../supervisor/openCoxswain'
+import { isRefusal } from '../supervisor/commands'
+import type { Coxswain, CoxswainOptions } from '../supervisor/openCoxswain'
 import { listAnswer, showAnswer, type OverlapEntry } from '../supervisor/payloads'
 import { readResult, type ChildResult } from '../supervisor/results'
 import { knownWorktree } from '../supervisor/verifyChild'
@@ -11,10 +13,13 @@ import type { ChildView } from '../supervisor/view'
 import { isOver, until } from '../supervisor/waiting'
 import type { Invocation } from './invocation'
 import { granted, textOf, UsageError, word } from './output'
+import { listAllAnswer, listAllLine } from './listAll'
 import { unknownChild } from '../core/decide'
 import { ownsChild } from '../core/ownership'
+import { checksToOverride, describeResult, describeVerdict } from '../core/verdict'
 
 const page = 500
+const idleNote = 'No child is at work.'
 const unattendedNote =
   'Nobody supervises these at the moment, so this may be out of date: an open window, any command to one of them, or "coxswain doctor" finds out what became of them.'
 
@@ -28,24 +33,54 @@ export async function withStore<T>(coxswain: Coxswain, job: (coxswain: Coxswain)
   }
 }
 
-export async function list({ open, out }: Invocation): Promise<number> {
+/** Runs `job` for the child that the first word names. */
+export async function withChild(
+  { open, words }: Invocation,
+  job: (coxswain: Coxswain, id: string) => Promise<number>,
+  role: CoxswainOptions['role'] = 'command',
+): Promise<number> {
+  const id = word(words, 0, 'The ID of a child')
+  return await withStore(await open(role), async (coxswain) => {
+    try {
+      return await job(coxswain, id)
+    } catch (error) {
+      // A person sees every child, so there is nothing to keep from one.
+      if (error instanceof UsageError && error.code === unknownChild.code && coxswain.caller.kind === 'person')
+        throw new UsageError(
+          error.code,
+          `There is no child ${id} in this repository. "coxswain list --all" names them.`,
+        )
+      throw error
+    }
+  })
+}
+
+export async function list({ open, out, flags }: Invocation): Promise<number> {
   return await withStore(await open('command'), async (coxswain) => {
-    const listed = listAnswer(visible(coxswain), new Date())
+    const now = new Date()
+    if (flags.all === true) {
+      const views = [...visible(coxswain)].sort((a, b) => b.child.acceptedAt.localeCompare(a.child.acceptedAt))
+      const text = views.map(({ child }) => listAllLine(child, now)).join('\n')
+      out.print(listAllAnswer(views, now), text === '' ? 'There are no children in this repository.' : text)
+      return 0
+    }
+    const listed = listAnswer(visible(coxswain), now)
     const alone = listed.count > 0 && !(await coxswain.hasOwner())
-    const answer = alone ? { ...listed, note: unattendedNote } : listed
+    const note = alone ? unattendedNote : listed.count === 0 && coxswain.caller.kind === 'person' ? idleNote : undefined
+    const answer = note === undefined ? listed : { ...listed, note }
     const rows = answer.subagents.map(
       (row) =>
         `${row.subagent_id}  ${row.phase.padEnd(9)} ${String(Math.round(row.running_seconds)).padStart(5)} s  ${(row.condition ?? (row.accepting_steer ? 'accepting steer' : '')).padEnd(15)}  ${row.title}${row.parent_away === true ? '  (parent away)' : ''}${row.last_activity === null ? '' : `  —  ${row.last_activity}`}`,
     )
-    const people = rows.length === 0 ? 'No live children.' : [...rows, ...(alone ? [unattendedNote] : [])].join('\n')
+    const people = rows.length === 0 ? idleNote : [...rows, ...(alone ? [unattendedNote] : [])].join('\n')
     out.print(answer, people)
     return 0
   })
 }
 
-export async function show({ open, out, words }: Invocation): Promise<number> {
-  const id = word(words, 0, 'The ID of a child')
-  return await withStore(await open('command'), async (coxswain) => {
+export async function show(invocation: Invocation): Promise<number> {
+  const { out } = invocation
+  return await withChild(invocation, async (coxswain, id) => {
     const { child } = viewed(coxswain, id)
     const known = knownWorktree(child, coxswain.repository.commonDir)
     const state = known === undefined || child.discarded ? undefined : await status(coxswain.git, known)
@@ -100,10 +135,7 @@ function showText(child: Child, answer: ReturnType<typeof showAnswer>): string {
     accepts.accepting ? 'accepting steer' : `takes no steer: ${accepts.why}`,
     ...(answer.worktree === null
       ? []
-      : [
-          `worktree ${answer.worktree.path}`,
-          `branch   ${answer.worktree.branch}: ${answer.worktree.commits ?? '?'} commits${answer.worktree.dirty === true ? ', uncommitted changes' : ''}`,
-        ]),
+      : [`worktree ${answer.worktree.path}`, `branch   ${branchText(answer.worktree)}`]),
     ...answer.overlaps.map(({ title, paths }) => `also changed by "${title}": ${paths.join(', ')}`),
     ...answer.requests.map((request) => `needs an answer to ${request.request_id}: ${request.words}`),
     ...answer.steers.map(
@@ -114,9 +146,9 @@ function showText(child: Child, answer: ReturnType<typeof showAnswer>): string {
   ].join('\n')
 }
 
-export async function transcript({ open, out, words, flags }: Invocation): Promise<number> {
-  const id = word(words, 0, 'The ID of a child')
-  return await withStore(await open('command'), async (coxswain) => {
+export async function transcript(invocation: Invocation): Promise<number> {
+  const { out, flags } = invocation
+  return await withChild(invocation, async (coxswain, id) => {
     viewed(coxswain, id)
     const { view } = coxswain
     const print = (entry: TranscriptEntry): void => out.print(entry, textLogLine(entry))
@@ -142,9 +174,9 @@ export async function transcript({ open, out, words, flags }: Invocation): Promi
   })
 }
 
-export async function result({ open, out, words, flags }: Invocation): Promise<number> {
-  const id = word(words, 0, 'The ID of a child')
-  return await withStore(await open('command'), async (coxswain) => {
+export async function result(invocation: Invocation): Promise<number> {
+  const { out, flags } = invocation
+  return await withChild(invocation, async (coxswain, id) => {
     const { child } = viewed(coxswain, id)
     const round = flags.round === undefined ? child.round : Number(flags.round)
     if (flags.round !== undefined && (!Number.isInteger(round) || round < 1))
@@ -163,34 +195,59 @@ export async function result({ open, out, words, flags }: Invocation): Promise<n
 }
 
 export function resultText(found: ChildResult): string {
-  const { worktree } = found
+  const { worktree, verdict } = found
   return [
-    `${found.title}  (${found.subagent_id}) round ${found.round}: ${found.phase}${found.verdict === null ? '' : `, ${found.verdict.status}`}`,
+    `${found.title}  (${found.subagent_id}) round ${found.round}: ${found.phase}${verdict === null ? '' : `, ${verdict.status}`}`,
     ...(!found.report?.summary ? [] : [found.report.summary]),
     ...(found.failure === null ? [] : [found.failure]),
-    ...(worktree === null
-      ? []
-      : [
-          `branch ${worktree.branch}: ${worktree.commits ?? '?'} commits${worktree.dirty === true ? ', uncommitted changes' : ''}`,
-        ]),
+    ...(verdict === null || verdict.status === 'verified' ? [] : notVerified(found, verdict)),
+    ...(worktree === null ? [] : [`branch ${branchText(worktree)}`]),
     ...found.missed_steers.map((steer) => `missed steer: ${steer.text}`),
   ].join('\n')
 }
 
-export async function steer({ open, out, words }: Invocation): Promise<number> {
-  const id = word(words, 0, 'The ID of a child')
-  const message = textOf(words, 1)
-  return await withStore(await open('command'), async ({ commands }) => {
+/** What did not pass, and what a person can do about it. */
+function notVerified({ subagent_id, phase, worktree }: ChildResult, verdict: Verdict): string[] {
+  const names = checksToOverride(verdict)
+  return [
+    describeVerdict(verdict),
+    ...verdict.checks.filter(({ result }) => result !== 'PASS').map(checkText),
+    ...verdict.notes,
+    ...(worktree === null ? [] : [`To check it again: coxswain verify ${subagent_id}`]),
+    ...(worktree === null || phase !== 'SUCCESS' || names.length === 0
+      ? []
+      : [
+          `To apply it all the same: coxswain apply ${subagent_id} ${names.map((name) => `--override ${quoted(name)}`).join(' ')}`,
+        ]),
+  ]
+}
+
+export function checkText(check: CheckResult): string {
+  return `${check.result.padEnd(7)} ${describeResult(check)}: ${check.reason}`
+}
+
+/** As one word for a shell. */
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+
+function branchText({ branch, commits, dirty }: NonNullable<ChildResult['worktree']>): string {
+  const count = commits === 1 ? '1 commit' : `${commits ?? '?'} commits`
+  return `${branch}: ${count}${dirty === true ? ', uncommitted changes' : ''}`
+}
+
+export async function steer(invocation: Invocation): Promise<number> {
+  const { out, words } = invocation
+  return await withChild(invocation, async ({ commands }, id) => {
+    const message = textOf(words, 1)
     const answer = granted(await commands.steer({ subagent_id: id, message }))
     out.print(answer, `Steer ${answer.steer_id} queued. ${answer.note}`)
     return 0
   })
 }
 
-export async function resume({ open, out, words }: Invocation): Promise<number> {
-  const id = word(words, 0, 'The ID of a child')
-  const message = textOf(words, 1)
-  return await withStore(await open('command'), async ({ commands }) => {
+export async function resume(invocation: Invocation): Promise<number> {
+  const { out, words } = invocation
+  return await withChild(invocation, async ({ commands }, id) => {
+    const message = textOf(words, 1)
     const answer = granted(await commands.resume({ subagent_id: id, ...(message.trim() === '' ? {} : { message }) }))
     out.print(answer, `Attempt ${answer.attempt} starts. ${answer.note}`)
     return 0
@@ -198,9 +255,9 @@ export async function resume({ open, out, words }: Invocation): Promise<number> 
 }
 
 /** Prints the command once nothing of the child runs any more: before that it would be the second in its session. */
-export async function takeOver({ open, out, words }: Invocation): Promise<number> {
-  const id = word(words, 0, 'The ID of a child')
-  return await withStore(await open('command'), async (coxswain) => {
+export async function takeOver(invocation: Invocation): Promise<number> {
+  const { out } = invocation
+  return await withChild(invocation, async (coxswain, id) => {
     const { commands } = coxswain
     const answer = granted(await commands.takeOver({ subagent_id: id }))
     await until(coxswain, () => Promise.resolve(!isLive(viewed(coxswain, id).child)))
@@ -212,16 +269,11 @@ export async function takeOver({ open, out, words }: Invocation): Promise<number
   })
 }
 
-/** stop, interrupt, adopt, withdraw, answer, discard. */
-export async function act(command: string, { open, out, words, flags }: Invocation): Promise<number> {
-  const id = word(
-    words,
-    0,
-    command === 'withdraw' ? 'A STEER_ID' : command === 'answer' ? 'A REQUEST_ID' : 'The ID of a child',
-  )
+/** stop, interrupt, adopt, apply, discard. */
+export async function act(command: string, invocation: Invocation): Promise<number> {
+  const { out, flags } = invocation
   const reason = flags.reason === undefined ? {} : { reason: flags.reason }
-  return await withStore(await open('command'), async (coxswain) => {
-    const { commands } = coxswain
+  return await withChild(invocation, async ({ commands }, id) => {
     switch (command) {
       case 'stop':
       case 'interrupt': {
@@ -234,35 +286,6 @@ export async function act(command: string, { open, out, words, flags }: Invocati
         out.print(answer, answer.note)
         return 0
       }
-      case 'withdraw': {
-        const owner = visible(coxswain).find(({ child }) => child.steers.some((s) => s.id === id))
-        if (owner === undefined) throw new UsageError('invalid', `There is no steer ${id}.`)
-        const answer = granted(await commands.withdrawSteer({ subagent_id: owner.child.id, steer_id: id }))
-        out.print(answer, answer.note)
-        return 0
-      }
-      case 'answer': {
-        const asking = visible(coxswain).filter(({ child }) => child.requests.some((request) => request.id === id))
-        if (asking.length !== 1 || asking[0] === undefined)
-          throw new UsageError(
-            'invalid',
-            asking.length === 0
-              ? `Nobody has asked anything under the id ${id}.`
-              : `Several children have asked under the id ${id}; answer in the panel.`,
-          )
-        const text = textOf(words, 1)
-        const answer =
-          flags.allow === true
-            ? ({ kind: 'allow', scope: 'once' } as const)
-            : flags.deny !== undefined
-              ? ({ kind: 'deny', message: flags.deny } as const)
-              : ({ kind: 'text', text } as const)
-        if (answer.kind === 'text' && text.trim() === '')
-          throw new UsageError('invalid', 'The answer is empty. Give a text, --allow, or --deny WHY.')
-        const done = granted(await commands.answer({ subagent_id: asking[0].child.id, request_id: id, answer }))
-        out.print(done, done.note)
-        return 0
-      }
       case 'apply': {
         if (flags.squash === true && flags.patch === true)
           throw new UsageError('invalid', 'apply takes --squash or --patch, not both.')
@@ -273,13 +296,56 @@ export async function act(command: string, { open, out, words, flags }: Invocati
         return 0
       }
       default: {
-        const answer = granted(
-          await commands.discard({ subagent_id: id, ...(flags.force === true ? { force: true } : {}) }),
-        )
-        out.print(answer, answer.note)
+        const answer = await commands.discard({ subagent_id: id, ...(flags.force === true ? { force: true } : {}) })
+        if (isRefusal(answer) && answer.error.code === 'would_lose')
+          throw new UsageError(
+            answer.error.code,
+            `${answer.error.message} To discard it with all that is in it: coxswain discard ${id} --force`,
+          )
+        const done = granted(answer)
+        out.print(done, done.note)
         return 0
       }
     }
+  })
+}
+
+export async function withdraw({ open, out, words }: Invocation): Promise<number> {
+  const id = word(words, 0, 'A STEER_ID')
+  return await withStore(await open('command'), async (coxswain) => {
+    const owner = visible(coxswain).find(({ child }) => child.steers.some((s) => s.id === id))
+    if (owner === undefined) throw new UsageError('invalid', `There is no steer ${id}.`)
+    const answer = granted(await coxswain.commands.withdrawSteer({ subagent_id: owner.child.id, steer_id: id }))
+    out.print(answer, answer.note)
+    return 0
+  })
+}
+
+export async function answer({ open, out, words, flags }: Invocation): Promise<number> {
+  const id = word(words, 0, 'A REQUEST_ID')
+  return await withStore(await open('command'), async (coxswain) => {
+    const asking = visible(coxswain).filter(({ child }) => child.requests.some((request) => request.id === id))
+    if (asking.length !== 1 || asking[0] === undefined)
+      throw new UsageError(
+        'invalid',
+        asking.length === 0
+          ? `Nobody has asked anything under the id ${id}.`
+          : `Several children have asked under the id ${id}; answer in the panel.`,
+      )
+    const text = textOf(words, 1)
+    const given =
+      flags.allow === true
+        ? ({ kind: 'allow', scope: 'once' } as const)
+        : flags.deny !== undefined
+          ? ({ kind: 'deny', message: flags.deny } as const)
+          : ({ kind: 'text', text } as const)
+    if (given.kind === 'text' && text.trim() === '')
+      throw new UsageError('invalid', 'The answer is empty. Give a text, --allow, or --deny WHY.')
+    const done = granted(
+      await coxswain.commands.answer({ subagent_id: asking[0].child.id, request_id: id, answer: given }),
+    )
+    out.print(done, done.note)
+    return 0
   })
 }
 

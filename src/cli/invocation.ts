@@ -14,6 +14,8 @@ export const flagOptions = {
   contract: { type: 'string' },
   template: { type: 'string' },
   detach: { type: 'boolean' },
+  /** Of list: the ended children too. */
+  all: { type: 'boolean' },
   follow: { type: 'boolean' },
   round: { type: 'string' },
   reason: { type: 'string' },

@@ -7,31 +7,27 @@ import { checkAudit } from '../record/audit'
 import type { Coxswain } from '../supervisor/openCoxswain'
 import { listAnswer } from '../supervisor/payloads'
 import { z } from 'zod'
-import { onlyForPersons, viewed, visible, withStore } from './commands'
+import { checkText, onlyForPersons, viewed, visible, withChild, withStore } from './commands'
 import { until } from '../supervisor/waiting'
 import type { Invocation } from './invocation'
-import { granted, UsageError, word } from './output'
+import { granted, UsageError } from './output'
 
 /** Entries looked at for the tail: more than the lines it may have. */
 const tailEntries = 200
 
-export async function verify({ open, out, words }: Invocation): Promise<number> {
-  const id = word(words, 0, 'The ID of a child')
-  return await withStore(await open('run'), async (coxswain) => {
+export async function verify(invocation: Invocation): Promise<number> {
+  const { out } = invocation
+  const judge = async (coxswain: Coxswain, id: string): Promise<number> => {
     const before = viewed(coxswain, id).child.verdicts.length
     granted(await coxswain.commands.verify({ subagent_id: id }))
     await until(coxswain, async () => viewed(coxswain, id).child.verdicts.length > before)
     const { verdict } = viewed(coxswain, id).child
     if (verdict === null) return 1
-    out.print(
-      { subagent_id: id, verdict },
-      [describeVerdict(verdict), ...verdict.checks.map((check) => `${check.result.padEnd(7)} ${check.reason}`)].join(
-        '\n',
-      ),
-    )
+    out.print({ subagent_id: id, verdict }, [describeVerdict(verdict), ...verdict.checks.map(checkText)].join('\n'))
     if (verdict.status === 'verified') return 0
     return verdict.disposition === 'partial' ? 3 : 1
-  })
+  }
+  return await withChild(invocation, judge, 'run')
 }
 
 const listPayload = z.object({
@@ -42,31 +38,36 @@ const listPayload = z.object({
  * What to do with one child, every live one, or those of a list payload on standard input; or what became of the
  * suggestion that a child has.
  */
-export async function decide({ open, out, words, flags }: Invocation): Promise<number> {
+export async function decide(invocation: Invocation): Promise<number> {
+  const { open, out, words, flags } = invocation
   const { apply = false, dismiss = false } = flags
   if (apply && dismiss) throw new UsageError('invalid', 'decide takes --apply or --dismiss, not both.')
-  return await withStore(await open('command'), async (coxswain) => {
-    if (apply || dismiss) {
-      const { commands } = coxswain
-      const suggested = { subagent_id: word(words, 0, 'The ID of a child') }
+  if (apply || dismiss)
+    return await withChild(invocation, async ({ commands }, id) => {
+      const suggested = { subagent_id: id }
       const answer = granted(
         await (apply ? commands.applySuggestion(suggested) : commands.dismissSuggestion(suggested)),
       )
       out.print(answer, answer.note)
       return 0
-    }
-    for (const child of watched(coxswain, words[0])) {
+    })
+  const [which] = words
+  const look = async (coxswain: Coxswain): Promise<number> => {
+    for (const child of watched(coxswain, which)) {
       const decision = decideWhat(child, await tail(coxswain, child.subagent_id))
       out.print(decision, decisionText(decision))
     }
     return 0
-  })
+  }
+  return which === undefined || which === '-'
+    ? await withStore(await open('command'), look)
+    : await withChild(invocation, look)
 }
 
 /** Switches automatic steering of one child on, or off. */
-export async function automate({ open, out, words, flags }: Invocation): Promise<number> {
-  const id = word(words, 0, 'The ID of a child')
-  return await withStore(await open('command'), async ({ commands }) => {
+export async function automate(invocation: Invocation): Promise<number> {
+  const { out, flags } = invocation
+  return await withChild(invocation, async ({ commands }, id) => {
     const answer = granted(await commands.automate({ subagent_id: id, on: flags.off !== true }))
     out.print(answer, answer.note)
     return 0

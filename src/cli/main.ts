@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 import { openCoxswain, type Coxswain, type CoxswainOptions } from '../supervisor/openCoxswain'
 import { flagOptions, type Flags, type Invocation } from './invocation'
 import { standardOutput, UsageError, type Output } from './output'
-import { agents, act, list, result, resume, show, steer, takeOver, transcript } from './commands'
+import { agents, act, answer, list, result, resume, show, steer, takeOver, transcript, withdraw } from './commands'
 import { audit, automate, decide, verify } from './judging'
 import { contract } from './contractFile'
 import { doctor } from './doctor'
@@ -21,7 +21,7 @@ const usage = `Usage: coxswain COMMAND [options]
                                  --contract FILE: for each task that has none of its own
   contract FILE | --template report|code|table
                                  what a contract file demands; a contract to begin from
-  list                           live children
+  list [--all]                   live children; --all: those that ended too, newest first
   show ID                        one child: worktree, steers with their receipts, attempts
   transcript ID [--follow]       what it said and did
   result ID [--round N]          its completion; {"ready": false} while it runs
@@ -57,7 +57,7 @@ Options: --repo DIR (default: here)  --store DIR  --agents FILE  --json`
 const allowed: Readonly<Record<string, readonly (keyof Flags)[]>> = {
   run: ['task', 'detach', 'contract'],
   contract: ['template'],
-  list: [],
+  list: ['all'],
   show: [],
   transcript: ['follow'],
   result: ['round'],
@@ -99,6 +99,14 @@ export async function main(argv: readonly string[]): Promise<number> {
 }
 
 async function dispatch(argv: readonly string[], out: Output): Promise<number> {
+  const unknown = parseArgs({ args: [...argv], options: flagOptions, strict: false, tokens: true }).tokens.find(
+    (token) => token.kind === 'option' && !Object.hasOwn(flagOptions, token.name),
+  )
+  if (unknown?.kind === 'option')
+    throw new UsageError(
+      'invalid',
+      `There is no option ${unknown.rawName}. Run coxswain --help for what there is. A text that begins with a dash goes last, after --.`,
+    )
   let parsed
   try {
     parsed = parseArgs({ args: [...argv], options: flagOptions, allowPositionals: true })
@@ -149,6 +157,10 @@ async function dispatch(argv: readonly string[], out: Output): Promise<number> {
       return await resume(invocation)
     case 'takeover':
       return await takeOver(invocation)
+    case 'withdraw':
+      return await withdraw(invocation)
+    case 'answer':
+      return await answer(invocation)
     case 'agents':
       return await agents(invocation)
     case 'verify':

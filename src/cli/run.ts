@@ -3,6 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { parse as parseYaml } from 'yaml'
 import { isLive, type Child } from '../core/child'
+import type { Verdict } from '../core/events'
+import { describeResult } from '../core/verdict'
 import { taskRequestSchema, invalidRequest, type SpawnRequest } from '../supervisor/commands'
 import type { Completion } from '../supervisor/completions'
 import type { Coxswain } from '../supervisor/openCoxswain'
@@ -167,12 +169,19 @@ function happenings(child: Child): [key: string, event: string][] {
       events.push([`${key}.started`, attempt.n === 1 ? 'started' : `attempt ${attempt.n} started`])
     if (attempt.endRequest !== null) events.push([`${key}.end`, `${attempt.endRequest.cause} requested`])
     if (attempt.ended !== null) events.push([`${key}.ended`, `attempt ended ${attempt.ended}`])
+    const verdict = child.verdicts.find((one) => one.attempt === attempt.n && one.disposition === 'retry')
+    if (verdict !== undefined) events.push([`${key}.again`, `asked again: ${whyAskedAgain(verdict)}`])
   }
   for (const steer of child.steers)
     for (const { state } of steer.history) events.push([`${steer.id}.${state}`, `steer ${steer.id} ${state}`])
   for (const request of child.requests) events.push([`${child.id}.${request.id}.asked`, `asked ${request.id}`])
   if (child.settledAt !== null) events.push([`${child.id}.${child.round}.settled`, `settled ${child.phase}`])
   return events
+}
+
+function whyAskedAgain(verdict: Verdict): string {
+  const open = verdict.checks.filter(({ result }) => result !== 'PASS')
+  return [...open.map((check) => `${describeResult(check)}: ${check.reason}`), ...verdict.notes].join('; ')
 }
 
 /** Children of others that this process owned meanwhile get an owner that stays. */

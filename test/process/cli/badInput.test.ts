@@ -266,13 +266,16 @@ describe('a dispatch that cannot be is refused in one sentence, exit 2, and leav
 describe('control of a child that cannot take it', () => {
   it('an unknown id gets one and the same answer everywhere', async () => {
     stage = Stage.make()
-    const commands = ['steer', 'stop', 'interrupt', 'resume', 'show', 'transcript', 'result', 'discard']
+    const reading = ['show', 'transcript', 'result', 'verify', 'decide']
+    const commands = [...reading, 'steer', 'stop', 'interrupt', 'resume', 'discard', 'apply', 'automate']
     const rows = [...commands.map((command) => [command, 'aaaaaaaaaa', ...(command === 'steer' ? ['text'] : [])])]
     rows.push(['stop', '../../etc'], ['stop', 'x'], ['show', '%'])
     const answers = await Promise.all(rows.map((args) => refusal(args)))
-    expect(new Set(answers.map((answer) => answer.join(' ')))).toEqual(
-      new Set([
-        "2 unknown_child There is no such subagent in this conversation's spawn tree. Use list for the ids that are yours.",
+    expect(answers).toEqual(
+      rows.map(([, id]) => [
+        2,
+        'unknown_child',
+        `There is no child ${id} in this repository. "coxswain list --all" names them.`,
       ]),
     )
     expect((await refusal(['withdraw', 'nope']))[2]).toBe('There is no steer nope.')

@@ -449,7 +449,7 @@ describe('looking', () => {
       action: 'list',
       count: 0,
       subagents: [],
-      note: expect.stringContaining('Do not respawn because this list is empty'),
+      note: 'No child is at work.',
     })
     const goal = script({ say: 'one' }, stage.waits('go'))
     const id = await stage.detached({ goal, title: 'Wait a bit', model: 'demo-9' })
@@ -484,6 +484,41 @@ describe('looking', () => {
     expect((await stage.cli('list')).out).toMatch(
       new RegExp(`^${id}  INTERRUPTED +\\d+ s  paused           Wait a bit\n$`),
     )
+  })
+
+  it('list --all shows the ended ones too, newest first, each with what came of it', async () => {
+    stage = Stage.make()
+    expect((await stage.cli('list', '--all')).out).toBe('There are no children in this repository.\n')
+    const contract = { deliverables: [{ path: 'x.md' }] }
+    const write = { write: { path: 'x.md', text: 'x\n' } }
+    const kept = await stage.detached({ goal: script(write, { commit: 'X' }), title: 'Kept', contract })
+    await stage.settled(kept)
+    const failed = await stage.detached({ goal: script({ fail: 'no' }), title: 'Failed' })
+    await stage.settled(failed)
+    const live = await stage.detached({ goal: script({ say: 'one' }, stage.waits('go')), title: 'Live' })
+    await eventually(() => stage.said(live).includes('one'), 'the child works')
+    const { out } = await stage.cli('list', '--all')
+    const words = out
+      .trim()
+      .split('\n')
+      .map((line) => line.replace(/ +\d+s ago +/, ' | '))
+    expect(words).toEqual([
+      `${live}  working | Live`,
+      `${failed}  failed | Failed`,
+      `${kept}  succeeded | Kept  (verified: its one check passes)`,
+    ])
+    for (const command of ['show', 'result'])
+      expect((await stage.cli(command, kept)).out).toMatch(new RegExp(`coxswain/kept-${kept}: 1 commit$`, 'm'))
+    const [listed] = (await stage.json('list')).subagents
+    const all = await stage.json('list', '--all')
+    expect(all.subagents.map((one: Printed) => [one.title, one.phase, one.ended])).toEqual([
+      ['Live', 'RUNNING', false],
+      ['Failed', 'FAILURE', true],
+      ['Kept', 'SUCCESS', true],
+    ])
+    for (const one of all.subagents)
+      expect(Object.keys(one).filter((key) => key !== 'ended')).toEqual(Object.keys(listed))
+    stage.open('go')
   })
 
   it('show tells worktree, steers, attempts and money', async () => {
@@ -646,7 +681,10 @@ describe('discard', () => {
       note: expect.stringContaining('The worktree was removed.'),
     })
     const refused = await stage.cli('discard', worked, '--json')
-    expect([refused.code, JSON.parse(refused.out).error.code]).toEqual([2, 'would_lose'])
+    expect([refused.code, JSON.parse(refused.out).error]).toEqual([
+      2,
+      { code: 'would_lose', message: expect.stringContaining(`coxswain discard ${worked} --force`) },
+    ])
     const { worktree } = await stage.child(worked)
     expect(existsSync(worktree?.path ?? '')).toBe(true)
     const forced = await stage.json('discard', worked, '--force')

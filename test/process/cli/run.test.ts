@@ -150,6 +150,38 @@ describe('coxswain run, joined', () => {
     expect([kept.code, code]).toEqual([0, 3])
   })
 
+  it('tells a person why a child was asked again, what did not pass in the end, and what can be done', async () => {
+    stage = Stage.make()
+    const contract = {
+      deliverables: [{ path: 'out.md' }],
+      checks: [{ file_contains: { path: 'out.md', regex: "^it's \\d+$" } }],
+      maxRetries: 1,
+    }
+    const goal = script({ write: { path: 'out.md', text: 'out\n' } }, { commit: 'Out' })
+    const { code, out } = await stage.cli('run', '--task', stage.tasks({ goal, title: 'Out', contract }))
+    const [id = ''] = out.split(' ')
+    const open = "out.md matches /^it's \\d+$/: "
+    const lines = (plain(out, stage, { [id]: 'CHILD' }) as string).trim().split('\n')
+    expect(code).toBe(3)
+    expect(lines.filter((line) => !/steer/.test(line))).toEqual([
+      'CHILD  Follow this.',
+      'TIME CHILD started',
+      'TIME CHILD attempt ended SUCCESS',
+      expect.stringContaining(`TIME CHILD asked again: ${open}`),
+      'TIME CHILD attempt 2 started',
+      'TIME CHILD attempt ended SUCCESS',
+      'TIME CHILD settled SUCCESS',
+      'Out  (CHILD) round 1: SUCCESS, failed',
+      expect.any(String),
+      'failed: 1 of 2 checks, partial',
+      expect.stringContaining(`FAIL    ${open}`),
+      expect.stringContaining('not asked again'),
+      'To check it again: coxswain verify CHILD',
+      `To apply it all the same: coxswain apply CHILD --override 'out.md matches /^it'\\''s \\d+$/'`,
+      'branch coxswain/out-CHILD: 2 commits',
+    ])
+  })
+
   it('SIGINT pauses the children: exit 130, the resume command printed, nothing left running, and resume goes on', async () => {
     stage = Stage.make()
     const goal = script({ say: 'one' }, stage.waits('go'), { say: 'two' })
@@ -285,7 +317,11 @@ it('prints what it does not understand as one sentence with exit 2, and help wit
     [2, '', 'coxswain: The ID of a child is missing. Run coxswain --help for what there is.'],
     [2, '', 'coxswain: There is no command "frobnicate". Run coxswain --help for what there is.'],
     [2, '', 'coxswain: "list" takes no --follow.'],
-    [2, '', expect.stringContaining("Unknown option '--nonsense'")],
+    [
+      2,
+      '',
+      'coxswain: There is no option --nonsense. Run coxswain --help for what there is. A text that begins with a dash goes last, after --.',
+    ],
     [2, 'Usage: coxswain COMMAND [options]', ''],
   ])
 })

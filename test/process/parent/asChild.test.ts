@@ -30,7 +30,8 @@ it('a child that dropped every variable of ours still acts as that child', async
   stage = Stage.make()
   const other = await stage.detached('Somebody else-s work')
   await stage.settled(other)
-  expect(await heard(['show', other], {})).toMatchObject({ error: { code: 'unknown_child' } })
+  const message = "There is no such subagent in this conversation's spawn tree. Use list for the ids that are yours."
+  expect(await heard(['show', other], {})).toEqual({ error: { code: 'unknown_child', message } })
   for (const command of ['audit', 'doctor'])
     expect(await heard([command], {})).toMatchObject({ error: { code: 'unsupported' } })
   expect((await stage.json('show', other)).subagent_id).toBe(other)
