@@ -12,7 +12,7 @@ import { PANEL_TYPE, TranscriptPanels } from './panel/panels'
 import { TEXT_SCHEME, WholeTexts } from './panel/wholeText'
 import { lifecycleApi, offerToChat } from './parents'
 import { linkedChild } from './present/link'
-import { milestones, reached } from './present/milestones'
+import { reached } from './present/milestones'
 import { useTranslator } from './present/l10n'
 import { FileMarks } from './review/fileMarks'
 import { REVIEW_SCHEME, ReviewFiles } from './review/reviewFiles'
@@ -20,6 +20,7 @@ import { StatusItem } from './statusBar'
 import { Supervision, type Opener } from './supervision'
 import { Terminals } from './terminals'
 import { ChildrenTree, UnreadMarks } from './tree/childrenTree'
+import { WalkthroughTicks } from './walkthroughTicks'
 
 /**
  * @param opener makes what opens the supervisor of a folder
@@ -51,23 +52,19 @@ export function activateUi(
     void vscode.commands.executeCommand('setContext', 'coxswain.severalFolders', supervision.folders().length > 1)
   }
   // The walkthrough ticks off what has happened, not what was only asked for.
-  const done = new Set<string>()
+  const ticks = new WalkthroughTicks()
   const showDone = (childId: string | null): void => {
-    if (done.size === milestones.length) return
+    if (ticks.complete) return
     const { view } = supervision
     const views = childId === null ? (view?.list() ?? []) : [view?.get(childId)].filter((each) => each !== undefined)
-    for (const { child } of views)
-      for (const name of reached(child)) {
-        if (done.has(name)) continue
-        done.add(name)
-        void vscode.commands.executeCommand('setContext', `coxswain.done.${name}`, true)
-      }
+    ticks.reach(views.flatMap(({ child }) => reached(child)))
   }
   const marks = new FileMarks(supervision, (error) => log.error('marks of changed files', String(error)))
   const checkTests = new CheckTests(supervision, acts, (error) => log.error('checks as tests', String(error)))
   context.subscriptions.push(
     log,
     supervision,
+    ticks,
     checkTests,
     panels,
     terminals,

@@ -39,4 +39,10 @@ test('dispatch, steer, pause, resume, verify, review and apply', async ({ workbe
   expect(existsSync(path.join(repository.folder, 'docs/tour.md'))).toBe(true)
   expect(repository.git('show', '--stat', '--format=', 'main')).toMatch(/docs\/tour\.md/)
   await expect.poll(() => workbench.treeText()).toMatch(/^Finished, 1 child/)
+
+  // All of it was done before the walkthrough was opened for the first time.
+  await workbench.run('Coxswain: Open walkthrough')
+  const ticked = (id: string) => workbench.page.locator(`[data-done-step-id$="#${id}"][aria-checked="true"]`)
+  for (const id of ['first', 'steer', 'control', 'verify']) await ticked(id).first().waitFor()
+  expect(await ticked('agents').count()).toBe(0)
 })
