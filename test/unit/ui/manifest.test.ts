@@ -179,3 +179,8 @@ test('the chat-s tool is the one every parent gets, word for word', () => {
   expect(tool.when).toBe("config.coxswain.chatAccess == 'tool'")
   expect(contributes.mcpServerDefinitionProviders.map(({ id }: { id: string }) => id)).toEqual(['coxswain.parents'])
 })
+
+test('in a menu the place of every item is a whole number: VS Code puts others before all', () => {
+  const items = Object.values(contributes.menus as Record<string, { group?: string }[]>).flat()
+  expect(items.map(({ group }) => group ?? '').filter((group) => !/^\w*(?:@\d+)?$/.test(group))).toEqual([])
+})
