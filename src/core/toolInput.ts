@@ -18,10 +18,10 @@ export function asText(input: unknown): string {
 
 const telling = ['command', 'cmd', 'argv', 'file_path', 'path', 'pattern', 'url', 'query', 'message', 'description']
 
-/** `['git', 'ls-files']` → `$ git ls-files`; null when it is no list of arguments. */
-function shellLine(value: unknown): string | null {
+/** `['git', 'ls-files']` → `$ git ls-files`, quoted so that it reads as nothing else; null for what is no list of arguments. */
+export function shellLine(value: unknown): string | null {
   if (!Array.isArray(value) || value.length === 0) return null
   const words = value as readonly unknown[]
   if (!words.every((word) => typeof word === 'string')) return null
-  return `$ ${words.map((word) => (word === '' || /\s/.test(word) ? `'${word}'` : word)).join(' ')}`
+  return `$ ${words.map((word) => (/^[\p{L}\p{N}_@%+=:,./-]+$/u.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`)).join(' ')}`
 }

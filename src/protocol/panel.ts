@@ -238,8 +238,13 @@ export const panelEntrySchema = z.intersection(
     z.object({ kind: z.literal('receipt'), steerId: z.string(), state: steerState, words: z.string() }),
     z.object({ kind: z.literal('asked'), words: z.string() }),
     z.object({ kind: z.literal('answered'), words: z.string() }),
-    /** `asked`: it came after the attempt had been asked to end, so a failure in it is no news. */
-    z.object({ kind: z.literal('report'), ok: z.boolean(), asked: z.boolean(), text: shownText }),
+    /** `asked`: how the attempt had been asked to end before it came, so that a failure in it is no news; else null. */
+    z.object({
+      kind: z.literal('report'),
+      ok: z.boolean(),
+      asked: z.enum(['stop', 'pause']).nullable(),
+      text: shownText,
+    }),
     z.object({ kind: z.literal('verdict'), words: z.string() }),
     z.object({ kind: z.literal('notice'), level: z.enum(['info', 'warning', 'error']), words: z.string() }),
     z.object({ kind: z.literal('noise'), source: z.enum(['stdout', 'stderr']), text: shownText }),

@@ -82,12 +82,19 @@ function body(entry: PanelEntry, context: RowContext): HTMLElement {
 /** A failure that follows our own request to end is what was asked for, no bad news. */
 export function reportTitle(entry: Of<'report'>): string {
   if (entry.ok) return say.claimsSuccess
-  return entry.asked ? say.stoppedAsAsked : say.claimsFailure
+  switch (entry.asked) {
+    case 'stop':
+      return say.stopped
+    case 'pause':
+      return say.paused
+    case null:
+      return say.claimsFailure
+  }
 }
 
 function report(entry: Of<'report'>, context: RowContext): HTMLElement {
-  const neutral = entry.asked && !entry.ok
-  const sign = entry.ok ? 'pass' : neutral ? 'debug-pause' : 'error'
+  const neutral = entry.asked !== null && !entry.ok
+  const sign = entry.ok ? 'pass' : entry.asked === null ? 'error' : `debug-${entry.asked}`
   return el(
     'div',
     '',

@@ -64,9 +64,10 @@ export function entryMarkdown(entry: TranscriptEntry, child?: Child): string {
   }
 }
 
-function reportWords(ok: boolean, asked: boolean): string {
+function reportWords(ok: boolean, asked: 'stop' | 'pause' | null): string {
   if (ok) return t('Reports success (its claim)')
-  return asked ? t('Stopped as asked') : t('Reports failure')
+  if (asked === null) return t('Reports failure')
+  return asked === 'stop' ? t('Stopped') : t('Paused')
 }
 
 /** A fence longer than any run of backticks inside. */

@@ -15,7 +15,7 @@ import {
 import { checkKinds } from '../../core/contract'
 import type { Actor, CheckResult, Verdict } from '../../core/events'
 import { cutText, plainLine, plainText, visibleText } from '../../core/plainText'
-import { asText } from '../../core/toolInput'
+import { asText, shellLine } from '../../core/toolInput'
 import type { TranscriptEntry } from '../../core/transcript'
 import { checksToOverride, describeResult, describeVerdict } from '../../core/verdict'
 import {
@@ -288,11 +288,12 @@ export function panelEntry(entry: TranscriptEntry, child?: Child): PanelEntry {
   }
 }
 
-/** The attempt had been asked to end before it reported: a failure in it is no news then. */
-export function askedToEnd({ attempt, at }: TranscriptEntry, child: Child | undefined): boolean {
+/** How the attempt had been asked to end before it reported: a failure in it is no news then. Null: it had not. */
+export function askedToEnd({ attempt, at }: TranscriptEntry, child: Child | undefined): 'stop' | 'pause' | null {
   const its = child?.attempts.find(({ n }) => n === attempt)
-  if (its === undefined || its.endRequest === null) return false
-  return its.report === null || its.endRequest.at <= at
+  if (its === undefined || its.endRequest === null) return null
+  if (its.report !== null && its.endRequest.at > at) return null
+  return its.endRequest.cause === 'interrupt' ? 'pause' : 'stop'
 }
 
 function turnWords(reason: Attempt['reason'], attempt: number): string {
@@ -368,6 +369,9 @@ function shown(text: string, clean = plainText): ShownText {
   return { text: cutText(plain, ENTRY_TEXT_MAX), whole: text.length }
 }
 
+const commandLine = ([key, value]: readonly [string, unknown]): string | null =>
+  ['argv', 'command', 'cmd'].includes(key) ? shellLine(value) : null
+
 /** A tool's input as a person reads it: strings as they are instead of JSON's escapes, everything else as JSON. */
 export function inputText(input: unknown, clean: (text: string) => string): string {
   if (typeof input === 'string') return clean(input)
@@ -375,9 +379,12 @@ export function inputText(input: unknown, clean: (text: string) => string): stri
   const fields = Object.entries(input as Record<string, unknown>)
   const [only] = fields
   if (fields.length === 1 && only?.[0] === 'command' && typeof only[1] === 'string') return clean(only[1])
+  const line = fields.length === 1 && only !== undefined ? commandLine(only) : null
+  if (line !== null) return clean(line)
   return fields
     .map(([key, value]) => {
-      const text = typeof value === 'string' ? clean(value) : (JSON.stringify(value, null, 2) ?? '')
+      const words = typeof value === 'string' ? value : commandLine([key, value])
+      const text = words === null ? (JSON.stringify(value, null, 2) ?? '') : clean(words)
       return text.includes('\n') ? `${clean(key)}:\n${text.replace(/^/gm, '    ')}` : `${clean(key)}: ${text}`
     })
     .join('\n')

@@ -49,8 +49,10 @@ test('text with fences and HTML of its own stays inside its fence', () => {
 
 test('a report that followed our own request to end is no failure', () => {
   const entry: TranscriptEntry = { n: 3, at: at(30), attempt: 1, kind: 'report', ok: false, summary: 'I stop here.' }
-  const endRequest = { cause: 'stop', reason: 'stopped by you', by: { kind: 'person' }, at: at(20) } as const
-  const stopped = child({ phase: 'CANCELLED', attempts: [attempt({ endRequest })] })
-  expect(entryMarkdown(entry, stopped)).toContain('**Stopped as asked**')
+  const asked = (cause: 'stop' | 'interrupt') => {
+    const endRequest = { cause, reason: 'by you', by: { kind: 'person' }, at: at(20) } as const
+    return entryMarkdown(entry, child({ phase: 'INTERRUPTED', attempts: [attempt({ endRequest })] }))
+  }
+  expect([asked('stop'), asked('interrupt')].map((text) => text.split(' · ')[0])).toEqual(['**Stopped**', '**Paused**'])
   expect(entryMarkdown(entry, child())).toContain('**Reports failure**')
 })

@@ -184,10 +184,10 @@ test('a report that follows a request to end is told apart from one that comes b
     const shown = panelEntry(report(n), child(over))
     return shown.kind === 'report' && shown.asked
   }
-  expect(asked(30, {})).toBe(false)
-  expect(asked(30, { attempts: [attempt({ endRequest })] })).toBe(true)
+  expect(asked(30, {})).toBeNull()
+  expect(asked(30, { attempts: [attempt({ endRequest })] })).toBe('pause')
   const before = { ok: false, summary: 's', output: null, reason: null, at: at(10), late: false, wholeText: null }
-  expect(asked(10, { attempts: [attempt({ endRequest, report: before })] })).toBe(false)
+  expect(asked(10, { attempts: [attempt({ endRequest, report: before })] })).toBeNull()
 })
 
 test('a receipt says how it is known, once and in words', () => {
@@ -327,6 +327,10 @@ test.each([
     'file_path: a.ts\nold_string:\n    x\n    y\nnew_string: z',
   ],
   [{ command: 'ls', timeout: 5, env: { A: 'b' } }, 'command: ls\ntimeout: 5\nenv:\n    {\n      "A": "b"\n    }'],
+  [{ argv: ['git', 'log', '--format=%s a'] }, "$ git log '--format=%s a'"],
+  [{ argv: ['git', 'ls-files'], cwd: 'src' }, 'argv: $ git ls-files\ncwd: src'],
+  [{ argv: ['echo', 'a; rm', "it's"] }, "$ echo 'a; rm' 'it'\\''s'"],
+  [{ files: ['a', 'b'] }, 'files:\n    [\n      "a",\n      "b"\n    ]'],
   ['plain', 'plain'],
   [[1, 2], '[\n  1,\n  2\n]'],
   [undefined, ''],
