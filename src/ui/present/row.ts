@@ -182,6 +182,13 @@ function sinceOf(view: ChildView): number | null {
   return Number.isNaN(ms) ? null : ms
 }
 
+/** Milliseconds until the row's age may read otherwise; Infinity for a row without one. */
+export function ageStep(view: ChildView, now: number): number {
+  const since = sinceOf(view)
+  if (since === null) return Infinity
+  return isLive(view.child) && now - since < 60_000 ? 5_000 : 30_000
+}
+
 /** A row that changed every second could not be hovered: VS Code draws it anew each time. Steps of ten seconds do. */
 function rowDuration(ms: number): string | null {
   if (ms < 10_000) return null

@@ -2,11 +2,11 @@
 // child, only what a person did to the tree itself (filter, unfolded groups).
 import * as path from 'node:path'
 import * as vscode from 'vscode'
-import { isLive, type Child } from '../../core/child'
+import type { Child } from '../../core/child'
 import { below } from '../../core/subtree'
 import { comparable } from '../present/comparison'
 import { t } from '../present/l10n'
-import { row, unread, type Row } from '../present/row'
+import { ageStep, row, unread, type Row } from '../present/row'
 import {
   buildTree,
   filters,
@@ -317,16 +317,16 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
     this.shape = JSON.stringify(this.groups.map((group) => [group.standing, group.hidden, shape(group.roots)]))
   }
 
-  /** Elapsed words move only on live rows and only while somebody can see them: a few times a minute. */
+  /** Elapsed words move only while somebody can see them: a few times a minute. */
   private planTick(): void {
     if (this.tickTimer !== null) clearTimeout(this.tickTimer)
     this.tickTimer = null
     if (!this.treeView.visible) return
     const ages = (this.supervision.view?.list() ?? [])
-      .filter((view) => isLive(view.child) && !view.child.archived)
-      .map((view) => this.now() - Date.parse(view.activityAt ?? view.child.acceptedAt))
-    if (ages.length === 0) return
-    this.tickTimer = setTimeout(() => this.refreshSoon(), Math.min(...ages) < 60_000 ? 5_000 : 20_000)
+      .filter((view) => !view.child.archived)
+      .map((view) => ageStep(view, this.now()))
+    const soonest = Math.min(...ages)
+    if (Number.isFinite(soonest)) this.tickTimer = setTimeout(() => this.refreshSoon(), soonest)
   }
 }
 

@@ -1,7 +1,7 @@
 // The tree as a person sees it, asserted as text: groups, order, nesting, and each row's words.
 import { expect, test } from 'vitest'
 import type { Child } from '../../../src/core/child'
-import { row } from '../../../src/ui/present/row'
+import { ageStep, row } from '../../../src/ui/present/row'
 import {
   buildTree,
   needsYouCount,
@@ -418,4 +418,13 @@ test('a child whose parent is away says so in its row, its sentence and its hove
   expect(shown('mcp:1f', false).context).not.toContain('parentAway')
   const formerParent = { session: 'mcp:1f', child: null, until: at(5), told: false }
   expect(parent(row(view({ parentSession: 'person', formerParent }), now(90)))).toBe('you; adopted')
+})
+
+test('an ended or paused child’s age goes on counting while nothing happens', () => {
+  const done = view({ ...ended('SUCCESS') })
+  const paused = view({ phase: 'INTERRUPTED', paused: true, attempts: [attempt({ endedAt: at(30) })] })
+  for (const each of [done, paused]) expect(ageStep(each, now(600))).toBe(30_000)
+  expect(ageStep(view({}, { activityAt: at(49) }), now(90))).toBe(5_000)
+  const minutes = [120, 600].map((seconds) => row(done, now(seconds)).description)
+  expect(minutes[0]).not.toBe(minutes[1])
 })
