@@ -4,7 +4,7 @@ import * as vscode from 'vscode'
 import type { TranscriptEntry } from '../core/transcript'
 import type { StoreView } from '../supervisor/view'
 import type { CommandRoom } from './commandRoom'
-import { excerpt, needleOf } from './present/find'
+import { excerpt, isPlace, needleOf } from './present/find'
 import { t } from './present/l10n'
 import { forPick } from './present/safe'
 import { titleOf } from './present/words'
@@ -110,11 +110,12 @@ async function* search(view: StoreView, needle: string, signal: AbortSignal): As
       const entries = await view.entries(child.id, at, chunk)
       if (signal.aborted) return
       for (const entry of entries) {
-        const words = excerpt(entry, needle)
+        const words = isPlace(entry) ? null : excerpt(entry, needle)
         if (words === null || hits.length >= atMostOfOne) continue
         hits.push({
-          label: forPick(words, 300),
-          description: forPick(titleOf(child), 40),
+          // The child comes first: long words leave no room behind them.
+          label: forPick(titleOf(child), 60),
+          detail: forPick(words, 300),
           iconPath: new vscode.ThemeIcon(icons[entry.kind]),
           // It was found already; VS Code must not leave it out for its case or spacing.
           alwaysShow: true,

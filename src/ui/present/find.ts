@@ -42,6 +42,11 @@ export function needleOf(query: string): string {
   return plainText(query).trim().toLowerCase()
 }
 
+/** The line that says where it works: its title stands in the folder's and the branch's name, which nobody looks for. */
+export function isPlace(entry: TranscriptEntry): boolean {
+  return entry.kind === 'notice' && /^Works in .+ on branch .+\.$/.test(entry.text)
+}
+
 /** @param needle from needleOf, not empty */
 export function holds(entry: TranscriptEntry, needle: string): boolean {
   return texts(entry).some((text) => plainText(text).toLowerCase().includes(needle))

@@ -1,7 +1,7 @@
 // What a search finds in a transcript: what a person has read, never the names of the fields it is stored in.
 import { expect, test } from 'vitest'
 import type { EntryBody, TranscriptEntry } from '../../../src/core/transcript'
-import { excerpt, holds, needleOf, nextHit } from '../../../src/ui/present/find'
+import { excerpt, holds, isPlace, needleOf, nextHit } from '../../../src/ui/present/find'
 import { at } from './children'
 
 const entry = (body: EntryBody): TranscriptEntry => ({ n: 0, at: at(), attempt: 1, ...body })
@@ -58,4 +58,11 @@ test.each<[number | null, boolean, number, number]>([
 
 test('without a hit there is none', () => {
   expect(nextHit([], 5, true)).toEqual({ at: null, place: 0, count: 0 })
+})
+
+test('the line that says where a child works is told from what was said', () => {
+  const place = 'Works in /w/count-the-quays on branch coxswain/count-the-quays.'
+  expect(isPlace(entry({ kind: 'notice', level: 'info', text: place }))).toBe(true)
+  expect(isPlace(entry({ kind: 'notice', level: 'info', text: 'Process ended with code 0.' }))).toBe(false)
+  expect(isPlace(entry({ kind: 'text', text: place }))).toBe(false)
 })
