@@ -28,7 +28,7 @@ import { wholeText } from './present/panel'
 import { row } from './present/row'
 import { forNotice, forPick } from './present/safe'
 import { filters, nothingFiltered, standingOf, standings, type Standing, type TreeFilter } from './present/standing'
-import { steerModeWords, titleOf } from './present/words'
+import { commandIn, namedOnce, steerModeWords, titleOf } from './present/words'
 import { commentCommands } from './review/comments'
 import { pullRequestCommands } from './review/pullRequest'
 import { editReviewedFile, reviewChanges } from './review/reviewChanges'
@@ -111,9 +111,7 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
 
   const tell = (child: ChildView, outcome: Outcome): void => {
     if (outcome.ok || outcome.words === '') return
-    void vscode.window.showWarningMessage(
-      forNotice(t('{title}: {reason}', { title: titleOf(child.child), reason: outcome.words })),
-    )
+    void vscode.window.showWarningMessage(forNotice(namedOnce(child.child, outcome.words)))
   }
   /** Like tell, and also says in passing what was done. */
   const say = (child: ChildView, outcome: Outcome): void => {
@@ -324,7 +322,7 @@ export function registerCommands(parts: CommandParts): vscode.Disposable {
     })
     if (agent === undefined || agent === BACK) return
     if (agent.found) await vscode.commands.executeCommand('workbench.action.openSettings', 'coxswain.agents')
-    else void vscode.window.showInformationMessage(forNotice(agent.install))
+    else sayHowToGet(agent)
   })
 
   command('setUpWorktrees', async () => {
@@ -679,12 +677,18 @@ function agentReport(agent: AgentInfo): Choice<AgentInfo> {
       ? forPick(agent.version ?? (agent.path === null ? '' : t('version unknown')))
       : t('not installed'),
     // What was found needs no words on how to get it.
-    detail: forPick(
-      [agent.path ?? (agent.found ? '' : agent.install), ...agent.notes].filter((part) => part !== '').join(' · '),
-      400,
-    ),
+    detail: forPick([agent.path ?? '', ...agent.notes].filter((part) => part !== '').join(' · '), 400),
     iconPath: new vscode.ThemeIcon(agent.found ? 'pass' : 'circle-slash'),
   }
+}
+
+function sayHowToGet({ install }: AgentInfo): void {
+  const command = commandIn(install)
+  const copy = t('Copy command')
+  // A notice that nobody answers stays open: the flow that led here must not wait for it.
+  void vscode.window.showInformationMessage(forNotice(install), ...(command === null ? [] : [copy])).then((choice) => {
+    if (choice === copy && command !== null) void vscode.env.clipboard.writeText(command)
+  })
 }
 
 /** The ids a command was called with: tree nodes (one, or all that are selected), or plain ids. */

@@ -78,6 +78,11 @@ export async function discardChild(acts: Acts, child: Child): Promise<Outcome> {
   const lose = t('Discard and lose it')
   return await confirmedDiscard(
     (confirmed) => acts.discard(child.id, confirmed),
-    async (detail) => (await vscode.window.showWarningMessage(question, { modal: true, detail }, lose)) === lose,
+    async (detail) => {
+      // The first button is what Enter presses: it must lose nothing.
+      const keep: vscode.MessageItem = { title: t('Keep it') }
+      const away: vscode.MessageItem = { title: lose }
+      return (await vscode.window.showWarningMessage(question, { modal: true, detail }, keep, away)) === away
+    },
   )
 }

@@ -329,3 +329,16 @@ export function titleOf(child: Child): string {
   const title = plainLine(child.title, 80)
   return title === '' ? cutText(child.id, 12) : title
 }
+
+/** A refusal for a notice: with the child's name before it, unless the sentence says it itself. */
+export function namedOnce(child: Child, reason: string): string {
+  const title = titleOf(child)
+  return reason.includes(`"${title}"`) || reason.includes(`“${title}”`)
+    ? reason
+    : t('{title}: {reason}', { title, reason })
+}
+
+/** The first command a sentence names in backticks, as of how an agent is installed; null when it names none. */
+export function commandIn(sentence: string): string | null {
+  return /`([^`\n]+)`/.exec(sentence)?.[1] ?? null
+}

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { exactDuration, shortDuration } from '../../../src/protocol/duration'
 import { refuseGoal, refuseSteer, roomLeft } from '../../../src/ui/present/input'
 import { forNotice, forPick } from '../../../src/ui/present/safe'
-import { costWords, phaseWords, shortNumber, sizeWords } from '../../../src/ui/present/words'
+import { commandIn, costWords, namedOnce, phaseWords, shortNumber, sizeWords } from '../../../src/ui/present/words'
 import { child, ended, verdict } from './children'
 
 test.each([
@@ -69,4 +69,17 @@ test.each([
   [{ phase: 'RUNNING' as const }, 'working'],
 ])('work that was applied says so and where to: %#', (over, words) => {
   expect(phaseWords(child({ applied: true, appliedTo: 'main', ...over }))).toBe(words)
+})
+
+test('a refusal names its child once', () => {
+  const quays = child({ title: 'Count the quays' })
+  expect(namedOnce(quays, '"Count the quays" is not running any more.')).toBe(
+    '"Count the quays" is not running any more.',
+  )
+  expect(namedOnce(quays, 'The disk is full.')).toBe('Count the quays: The disk is full.')
+})
+
+test('the command that installs an agent can be taken out of its sentence', () => {
+  expect(commandIn('Install it with `npm install -g x`, then run `x` once.')).toBe('npm install -g x')
+  expect(commandIn('Install "x".')).toBeNull()
 })
