@@ -873,6 +873,7 @@ export class ChildRun {
       await this.place.hold(this.tools.me)
       this.roundEnd.verifySoon()
     } else {
+      if (!isLive(this.child)) await this.place.release()
       this.roundEnd.settleSoon()
     }
   }

@@ -207,7 +207,7 @@ describe('dispatch', () => {
     expect(code(await a.commands.interrupt({ subagent_id: id }))).toBe('done')
     await stage.until(id, 'paused', ({ paused }) => paused)
     // The slot that the pause freed is taken by another: the resume is refused loudly, and nothing is lost.
-    await one(owner, goal)
+    await eventually(async () => !isRefusal(await owner.commands.spawn(request)), 'the place is free')
     const answer = await a.commands.resume({ subagent_id: id })
     expect([code(answer), (await stage.child(id)).paused]).toEqual(['over_cap', true])
     for (const other of others) expect(code(await owner.commands.stop({ subagent_id: other }))).toBe('done')
