@@ -51,6 +51,8 @@ async function servers(workbench: Workbench): Promise<string> {
 }
 
 test('the MCP server is offered instead of the tool, and never beside it', async ({ workbench, home }) => {
+  workbench.changeSettings({ 'coxswain.chatAccess': 'mcp' })
+  await workbench.reload()
   // VS Code lists every tool of a manifest; one that is not offered has nobody who answers.
   expect(await callTool(workbench, home)).toEqual({ refused: expect.stringMatching(/delegate_task/) })
   await until('VS Code knows the server', async () => {
@@ -70,7 +72,10 @@ test('the MCP server is offered instead of the tool, and never beside it', async
 
   workbench.changeSettings({ 'coxswain.chatAccess': 'tool' })
   await workbench.reload()
-  const [own = ''] = (await callTool(workbench, home)) as string[]
+  const own = await until('the tool answers in the reloaded window', async () => {
+    const said = await callTool(workbench, home)
+    return Array.isArray(said) ? String(said[0]) : undefined
+  })
   expect(JSON.parse(own)).toMatchObject({ action: 'list', count: 0 })
   expect(await servers(workbench)).not.toContain('Coxswain')
 })

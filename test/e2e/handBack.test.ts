@@ -38,6 +38,6 @@ test('a steer that was missed can be dismissed', async ({ workbench, repository,
   await panel.getByRole('button', { name: 'Pause' }).click()
   await panel.locator('.missed').getByText('1 steer was missed').waitFor()
   await panel.getByRole('button', { name: 'Dismiss' }).click()
-  await panel.locator('.missed').waitFor({ state: 'hidden' })
+  await panel.locator('.missed:not(.suggestion)').waitFor({ state: 'hidden' })
   await panel.locator('.card.steer .state').filter({ hasText: 'withdrawn' }).waitFor()
 })
