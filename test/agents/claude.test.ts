@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { ConversationStart } from '../../src/agents/agent'
 import { claudeAgent, type ClaudeSettings } from '../../src/agents/claude'
 import type { AgentSignal } from '../../src/core/signals'
 import { agentsFolder } from '../../scripts/installAgents.mjs'
@@ -77,16 +78,21 @@ function receipts(): string[] {
   })
 }
 
+/** One steer, sent while a tool runs, and the talk to its end. */
+async function steeredMidTool(over: Partial<ConversationStart> = {}): Promise<void> {
+  models.script(key, { text: 'I run it.', tools: [untilLatch()] }, { text: 'Blue it is.' })
+  room.start('Paint it red.', { autonomy: 'autonomous', ...over })
+  await toolRuns()
+  room.steer(steerId(1), 'MARKER use blue, not red')
+  await sent(1)
+  open()
+  await result()
+  await close()
+}
+
 describe('a steer', () => {
   it('goes right after the running tool’s result, cuts nothing, arrives once, and is confirmed by the next words', async () => {
-    models.script(key, { text: 'I run it.', tools: [untilLatch()] }, { text: 'Blue it is.' })
-    room.start('Paint it red.', { autonomy: 'autonomous' })
-    await toolRuns()
-    room.steer(steerId(1), 'MARKER use blue, not red')
-    await sent(1)
-    open()
-    await result()
-    await close()
+    await steeredMidTool()
     expect(receipts()).toEqual([
       'text: I run it.',
       'steerSent 1',
@@ -104,14 +110,7 @@ describe('a steer', () => {
   })
 
   it('is read as well by one that is held to few tools', async () => {
-    models.script(key, { text: 'I run it.', tools: [untilLatch()] }, { text: 'Blue it is.' })
-    room.start('Paint it red.', { autonomy: 'autonomous', allowedTools: ['run'] })
-    await toolRuns()
-    room.steer(steerId(1), 'MARKER use blue, not red')
-    await sent(1)
-    open()
-    await result()
-    await close()
+    await steeredMidTool({ allowedTools: ['run'] })
     expect(receipts().filter((line) => line.startsWith('steer'))).toEqual([
       'steerSent 1',
       'steerTaken 1',

@@ -2,20 +2,16 @@
 import { afterEach, expect, it } from 'vitest'
 import type { Coxswain } from '../../../src/supervisor/openCoxswain'
 import { eventually, script, Stage } from '../supervisor/stage'
-import { Parent } from './client'
+import { Parents, type Parent } from './client'
 
 let stage: Stage
-const parents: Parent[] = []
+const parents = new Parents()
 afterEach(async () => {
-  await Promise.all(parents.splice(0).map((parent) => parent.close()))
+  await parents.close()
   await stage.clear()
 })
 
-async function connect(...args: string[]): Promise<Parent> {
-  const parent = await Parent.connect(stage, args)
-  parents.push(parent)
-  return parent
-}
+const connect = (...args: string[]): Promise<Parent> => parents.connect(stage, args)
 
 const list = { action: 'list' }
 

@@ -74,3 +74,18 @@ export class Parent {
     return this.client.close()
   }
 }
+
+/** The parents of one test, closed together. */
+export class Parents {
+  private readonly all: Parent[] = []
+
+  async connect(...args: Parameters<typeof Parent.connect>): Promise<Parent> {
+    const parent = await Parent.connect(...args)
+    this.all.push(parent)
+    return parent
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.all.splice(0).map((parent) => parent.close()))
+  }
+}

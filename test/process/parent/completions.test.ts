@@ -1,20 +1,16 @@
 // How a parent agent hears of its children: with its next answer and by announcement, the same until it has acknowledged.
 import { afterEach, describe, expect, it } from 'vitest'
 import { eventually, script, Stage } from '../supervisor/stage'
-import { Parent } from './client'
+import { Parents, type Parent } from './client'
 
 let stage: Stage
-const parents: Parent[] = []
+const parents = new Parents()
 afterEach(async () => {
-  await Promise.all(parents.splice(0).map((parent) => parent.close()))
+  await parents.close()
   await stage.clear()
 })
 
-async function connect(...args: string[]): Promise<Parent> {
-  const parent = await Parent.connect(stage, args)
-  parents.push(parent)
-  return parent
-}
+const connect = (...args: string[]): Promise<Parent> => parents.connect(stage, args)
 
 const list = { action: 'list' }
 
