@@ -55,6 +55,7 @@ export type CommandLineSettings = z.infer<typeof commandLineSettings>
 
 /** An agent that is any program. The settings have passed `commandLineSettings`. */
 export function commandLineAgent(id: string, settings: CommandLineSettings): Agent {
+  const { oneShot } = settings
   const [program = ''] = settings.command
   return {
     id,
@@ -66,7 +67,7 @@ export function commandLineAgent(id: string, settings: CommandLineSettings): Age
       install: `Install "${program}", or correct "command" in the settings of agent "${id}".`,
     },
     secrets: settings.secrets ?? [],
-    ...(settings.oneShot === undefined ? {} : { oneShot: () => oneShotOf(settings, settings.oneShot ?? []) }),
+    ...(oneShot === undefined ? {} : { oneShot: () => oneShotOf(settings, oneShot) }),
     converse: (start) => new CommandLineConversation(settings, start),
   }
 }

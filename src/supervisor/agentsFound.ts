@@ -8,7 +8,7 @@ import { baseEnvironmentNames, pickEnvironment } from '../process/environment'
 import { loginShellPath, withFolders } from '../process/loginShellPath'
 import { askProgram, findProgram } from '../process/runProgram'
 import type { TaskRequest } from './commands'
-import type { Problem } from './problem'
+import { problem, type Problem } from './problem'
 
 const probeMs = 10_000
 
@@ -182,5 +182,3 @@ async function probe(agent: Agent, environment: Environment): Promise<Probed | P
     ...(reading.version === undefined ? {} : { version: reading.version }),
   }
 }
-
-const problem = (message: string): Problem => ({ kind: 'problem', message })

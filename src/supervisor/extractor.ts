@@ -15,7 +15,7 @@ import { placeFolder, writeWhole } from '../record/atomicWrite'
 import type { StorePaths } from '../record/paths'
 import { extractObject } from '../verification/extract'
 import { environmentFor } from './agentsFound'
-import type { Problem } from './problem'
+import { problem, type Problem } from './problem'
 
 export const extractorSchema = z.strictObject({ agent: z.string().min(1), model: z.string().min(1).optional() })
 export type ExtractorSettings = z.infer<typeof extractorSchema>
@@ -107,7 +107,7 @@ export function oneShotOf(
 ): Extractor | Problem {
   const shot = agent.oneShot?.(model)
   if (shot === undefined || executable === undefined)
-    return { kind: 'problem', message: `${label} cannot be asked for one answer; choose another coxswain.extractor` }
+    return problem(`${label} cannot be asked for one answer; choose another coxswain.extractor`)
   const ask: AskOnce = async (prompt) => {
     await placeFolder(cwd)
     const stdout: Buffer[] = []
@@ -137,5 +137,3 @@ export function oneShotOf(
   }
   return { label: model === undefined ? label : `${label} (${model})`, ask }
 }
-
-const problem = (message: string): Problem => ({ kind: 'problem', message })

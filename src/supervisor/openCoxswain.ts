@@ -43,7 +43,7 @@ import { limitsFrom, watchSettingsFrom, type Settings } from './settings'
 import { chooseSetup, readSetups, runSetup } from './setup'
 import type { Caller } from '../core/ownership'
 import { Supervisor } from './supervisor'
-import type { Problem } from './problem'
+import { problem, type Problem } from './problem'
 import type { Tools } from './tools'
 import { stackOf } from './jobs'
 import { troubleInWords } from './troubleInWords'
@@ -747,7 +747,5 @@ function newId(): string {
   const alphabet = 'abcdefghjkmnpqrstvwxyz0123456789'
   return Array.from({ length: 10 }, () => alphabet[randomInt(alphabet.length)]).join('')
 }
-
-const problem = (message: string): Problem => ({ kind: 'problem', message })
 const unavailable = (message: string): Refusal => ({ error: { code: 'unavailable', message } })
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))

@@ -3,3 +3,5 @@ export interface Problem {
   readonly kind: 'problem'
   readonly message: string
 }
+
+export const problem = (message: string): Problem => ({ kind: 'problem', message })
