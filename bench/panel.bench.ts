@@ -120,7 +120,7 @@ test('a transcript of 50,000 entries and a 5 MB result', async ({ workbench, rep
   const so = await coxswain(home, repository, 'transcript', long)
   lengthen(home.home, long, so.length)
 
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   await expect.poll(() => workbench.treeText()).toMatch(/2 children/)
   const panel = await showChild(workbench, 'Short')
   await panel.locator('.row-text').first().waitFor()

@@ -3,12 +3,14 @@
 
 /**
  * What became of one step. A check (lint, types, build) has no tests of its own: it fails as one or counts nothing.
- * @typedef {{title: string, passed: number, failed: string[], skipped: string[], ms: number}} Outcome
+ * A failure is one line, and below it, indented, what its tries said.
+ * @typedef {{title: string, passed: number, failed: Failure[], skipped: string[], ms: number}} Outcome
+ * @typedef {{name: string, why: string[]}} Failure
  */
 
 /**
  * The part of vitest's JSON report that is read here.
- * @typedef {{testResults: {name: string, status: string, message: string, assertionResults: {fullName: string, status: string}[]}[]}} VitestReport
+ * @typedef {{testResults: {name: string, status: string, message: string, assertionResults: {fullName: string, status: string, failureMessages?: string[]}[]}[]}} VitestReport
  */
 
 /**
@@ -24,16 +26,39 @@ export function suiteOutcome(title, report, exitCode, ms) {
   for (const file of report?.testResults ?? []) {
     for (const test of file.assertionResults) {
       if (test.status === 'passed') outcome.passed += 1
-      else if (test.status === 'failed') outcome.failed.push(`${file.name} > ${test.fullName}`)
+      else if (test.status === 'failed')
+        outcome.failed.push({
+          name: `${file.name} > ${test.fullName}`,
+          why: (test.failureMessages ?? []).flatMap(gist),
+        })
       else outcome.skipped.push(`${file.name} > ${test.fullName}`)
     }
     if (file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed')) {
-      outcome.failed.push(`${file.name}: ${file.message.split('\n')[0]}`)
+      outcome.failed.push({ name: `${file.name}: ${file.message.split('\n')[0]}`, why: [] })
     }
   }
-  if (outcome.failed.length === 0 && exitCode !== 0) outcome.failed.push(`vitest ended with exit code ${exitCode}`)
-  if (outcome.failed.length === 0 && outcome.passed === 0) outcome.failed.push('no test ran')
+  if (outcome.failed.length === 0 && exitCode !== 0)
+    outcome.failed.push({ name: `vitest ended with exit code ${exitCode}`, why: [] })
+  if (outcome.failed.length === 0 && outcome.passed === 0) outcome.failed.push({ name: 'no test ran', why: [] })
   return outcome
+}
+
+/** The escape codes of colours. */
+const colours = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g')
+
+/**
+ * What one try said, short enough to stand at the end of a long output: its words, and the first place in a test.
+ * @param {string} message with the stack
+ * @returns {string[]}
+ */
+function gist(message) {
+  const lines = message
+    .replace(colours, '')
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+  const words = lines.filter((line) => !/^\s+at /.test(line)).slice(0, 8)
+  const place = lines.find((line) => /^\s+at .*[.]test[.]ts:\d+/.test(line))
+  return [...words, ...(place === undefined ? [] : [place])].map((line) => `  ${line.slice(0, 200)}`)
 }
 
 /**
@@ -43,11 +68,17 @@ export function suiteOutcome(title, report, exitCode, ms) {
  * @returns {Outcome}
  */
 export function checkOutcome(title, exitCode, ms) {
-  return { title, passed: 0, failed: exitCode === 0 ? [] : [`exit code ${exitCode}`], skipped: [], ms }
+  return {
+    title,
+    passed: 0,
+    failed: exitCode === 0 ? [] : [{ name: `exit code ${exitCode}`, why: [] }],
+    skipped: [],
+    ms,
+  }
 }
 
 /**
- * The end of the output: a line per step, one per failed and skipped test, and last `N passed, N failed`, to which
+ * The end of the output: a line per step, one per failed test with what it said and per skipped one, and last `N passed, N failed`, to which
  * `, N skipped` is added when there were any.
  * @param {Outcome[]} outcomes
  * @param {boolean} strict a skipped test fails the run, as under CI
@@ -65,7 +96,7 @@ export function closing(outcomes, strict) {
     return `${one.title.padEnd(10)} ${one.failed.length > 0 ? 'FAILED' : 'ok    '} ${(one.ms / 1000).toFixed(1).padStart(7)} s${counts}`
   })
   const named = outcomes.flatMap((one) => [
-    ...one.failed.map((name) => `FAILED  ${one.title}: ${name}`),
+    ...one.failed.flatMap(({ name, why }) => [`FAILED  ${one.title}: ${name}`, ...why]),
     ...one.skipped.map((name) => `SKIPPED ${one.title}: ${name}${strict ? ' (a failure under CI)' : ''}`),
   ])
   return {

@@ -30,11 +30,11 @@ test('a question is told once over two windows, by a notification that looks aga
   const own = mkdtempSync(path.join(home.folder, 'attention-'))
   workbench.changeSettings({ 'coxswain.needsYouCommand': [teller(own)] })
   await workbench.reload()
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   const context = await browser.newContext({ viewport })
   const second = new Workbench(await context.newPage(), server)
   await second.open(repository.folder)
-  await second.viewContainer('Coxswain').click()
+  await second.showContainer('Coxswain')
   const gate = `${repository.folder}-asked`
 
   const id = await scriptedChild(home, repository, 'Ask around', [
@@ -79,7 +79,7 @@ test('a question is told once over two windows, by a notification that looks aga
 })
 
 test('a child before the person’s eyes is not told of', async ({ workbench, repository, home }) => {
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   const gate = `${repository.folder}-watched`
   await scriptedChild(home, repository, 'Watched', [
     { say: 'Here.' },

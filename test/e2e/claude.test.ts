@@ -3,25 +3,18 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import type { FrameLocator } from 'playwright-core'
-import { afterAll, expect } from 'vitest'
+import { expect } from 'vitest'
 import { agentsFolder, installAgents } from '../../scripts/installAgents.mjs'
-import { AnthropicServer } from '../agents/models/anthropic.js'
 import { until } from './harness/until.js'
 import { vscodeTest } from './harness/vscodeTest.js'
 import type { Workbench } from './harness/workbench.js'
 import { said, showChild } from './panelParts.js'
 
 await installAgents()
-const models = await AnthropicServer.start()
-models.clientOf = ({ messages }) => {
-  const text = JSON.stringify(messages)
-  return text.includes('Paint the hull') ? 'hull' : text.includes('Paint the mast') ? 'mast' : undefined
-}
-afterAll(() => models.finish())
 
 const test = vscodeTest({
   settings: { 'coxswain.autonomy': 'edit' },
-  env: () => ({
+  env: (_home, models) => ({
     COXSWAIN_AGENTS_DIR: agentsFolder,
     ANTHROPIC_BASE_URL: models.url,
     ANTHROPIC_API_KEY: 'key',
@@ -34,8 +27,6 @@ const test = vscodeTest({
 })
 
 const bash = (command: string) => ({ name: 'Bash', input: { command, description: 'a command' } })
-const times = (client: string, n: number, words: string) =>
-  JSON.stringify(models.requests(client)[n]?.body.messages ?? []).split(words).length - 1
 
 async function newClaude(workbench: Workbench, goal: string, file: string): Promise<FrameLocator> {
   await workbench.run('Coxswain: New child…')
@@ -65,7 +56,13 @@ async function steer(panel: FrameLocator, words: string): Promise<void> {
 test(
   'two children are steered, asked, paused, corrected and verified, across a reload',
   { timeout: 240_000 },
-  async ({ workbench, repository, home }) => {
+  async ({ workbench, repository, home, models }) => {
+    models.clientOf = ({ messages }) => {
+      const text = JSON.stringify(messages)
+      return text.includes('Paint the hull') ? 'hull' : text.includes('Paint the mast') ? 'mast' : undefined
+    }
+    const times = (client: string, n: number, words: string) =>
+      JSON.stringify(models.requests(client)[n]?.body.messages ?? []).split(words).length - 1
     const latch = (name: string) => path.join(home.folder, `latch-${name}`)
     const open = (name: string) => writeFileSync(latch(name), '')
     const waits = (name: string) =>
@@ -87,7 +84,7 @@ test(
       { text: 'The mast is done.' },
     )
 
-    await workbench.viewContainer('Coxswain').click()
+    await workbench.showContainer('Coxswain')
     let panel = await newClaude(workbench, 'Paint the hull', 'hull.md')
     await allow(panel, 'latch-hull')
     await runs('hull')
@@ -125,7 +122,7 @@ test(
 
     // The window goes while both wait for an answer; the next one has both questions.
     await workbench.reload()
-    await workbench.viewContainer('Coxswain').click()
+    await workbench.showContainer('Coxswain')
     for (const [title, file, words] of [
       ['Paint the hull', 'hull.md', 'Blue-hull'],
       ['Paint the mast', 'mast.md', 'Tall-mast'],

@@ -1,21 +1,18 @@
 // A Claude Code child is taken over in a terminal of the window, and handed back.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { afterAll, expect } from 'vitest'
+import { expect } from 'vitest'
 import { agentsFolder, installAgents } from '../../scripts/installAgents.mjs'
-import { AnthropicServer } from '../agents/models/anthropic.js'
 import { until } from './harness/until.js'
 import { vscodeTest } from './harness/vscodeTest.js'
 import { said } from './panelParts.js'
 
 await installAgents()
-const models = await AnthropicServer.start()
-afterAll(() => models.finish())
 const key = 'key-of-a-person'
 
 const test = vscodeTest({
   settings: { 'coxswain.autonomy': 'edit' },
-  env: () => ({
+  env: (_home, models) => ({
     COXSWAIN_AGENTS_DIR: agentsFolder,
     ANTHROPIC_BASE_URL: models.url,
     ANTHROPIC_API_KEY: key,
@@ -30,13 +27,13 @@ const test = vscodeTest({
 test(
   'a child taken over in a terminal is paused, open there only, and goes on once handed back',
   { timeout: 240_000 },
-  async ({ workbench, repository, home }) => {
+  async ({ workbench, repository, home, models }) => {
     const input = {
       command: `touch '${repository.folder}-runs'; until [ -e never ]; do sleep 0.05; done`,
       description: 'wait',
     }
     models.script(key, { text: 'I look.', tools: [{ name: 'Bash', input }] }, { text: 'Went on.' })
-    await workbench.viewContainer('Coxswain').click()
+    await workbench.showContainer('Coxswain')
     await workbench.run('Coxswain: New child…')
     await workbench.answer('Paint the hull')
     await workbench.pick('Claude Code')

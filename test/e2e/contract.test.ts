@@ -22,7 +22,7 @@ test('a lie is named beside its claim, asked again with exactly that, and mended
   repository,
   home,
 }) => {
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   const latch = `${repository.folder}-go`
   await scriptedChild(home, repository, 'Find the sources', [{ lie: 'out.md' }, { wait: { file: latch } }], {
     contract,
@@ -48,7 +48,7 @@ test('what is not mended ends partial: its row says so, evidence opens, and it i
   repository,
   home,
 }) => {
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   const id = await scriptedChild(
     home,
     repository,
@@ -122,7 +122,7 @@ test('a verdict says when the worktree has changed since, and is made anew', asy
   repository,
   home,
 }) => {
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   const id = await scriptedChild(
     home,
     repository,
@@ -163,7 +163,7 @@ test('a contract file is agreed to once, and again when it has changed; a templa
 }) => {
   const file = path.join(repository.folder, 'job.coxswain.json')
   writeFileSync(file, JSON.stringify({ checks: [{ command: { argv: ['git', 'diff', '--quiet'] } }] }))
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   const choose = async (goal: string): Promise<void> => {
     await workbench.run('Coxswain: New child…')
     await workbench.answer(goal)

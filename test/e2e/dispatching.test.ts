@@ -14,7 +14,7 @@ test('a child is dispatched by keyboard alone, with a file that was mentioned', 
   home,
 }) => {
   const { keyboard } = workbench.page
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   await workbench.sideBar.getByText('No children yet').waitFor()
   writeFileSync(path.join(repository.folder, 'notes.md'), 'Only on this disk.\n')
   const started = Date.now()
@@ -50,7 +50,7 @@ test('one goal goes to several children, which are compared, and the one that is
   home,
 }) => {
   const { keyboard } = workbench.page
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   await workbench.run('Coxswain: New child…')
   await workbench.answer('Write a tour of this repository into docs/tour.md')
   await workbench.pick('Demo agent')
@@ -93,7 +93,7 @@ test('one goal goes to several children, which are compared, and the one that is
 test('over the cap a child waits for a slot, or the limit is raised', async ({ workbench, repository, home }) => {
   workbench.changeSettings({ 'coxswain.maxChildrenTotal': 1 })
   await workbench.reload()
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   await newChild(workbench, 'Ask me which file, then write about the pier')
   await expect.poll(() => workbench.treeText()).toMatch(/^Needs you, 1 child/)
   await newChild(workbench, 'Wait for me')
@@ -112,7 +112,7 @@ test('over the cap a child waits for a slot, or the limit is raised', async ({ w
 test('a problem in the editor becomes a brief by its Quick Fix', async ({ workbench, repository }) => {
   const { keyboard, page } = { keyboard: workbench.page.keyboard, page: workbench.page }
   writeFileSync(path.join(repository.folder, 'broken.json'), '{ "a": 1,, }\n')
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   await workbench.sideBar.getByText('No children yet').waitFor()
   await keyboard.press('Control+p')
   await workbench.input.fill('broken.json')

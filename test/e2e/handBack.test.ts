@@ -6,7 +6,7 @@ import { scriptedChild, showChild } from './panelParts.js'
 const test = vscodeTest({ env: () => ({ COXSWAIN_DEMO_PACE_MS: '20' }) })
 
 test('a worktree is discarded only after what would be lost was named', async ({ workbench, repository, home }) => {
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   await scriptedChild(home, repository, 'Sound the horn', [
     { write: { path: 'horn.md', text: 'Horn.\n' } },
     { ask: { tool: 'Bash', input: { command: 'make horn' } } },
@@ -28,7 +28,7 @@ test('a worktree is discarded only after what would be lost was named', async ({
 })
 
 test('a steer that was missed can be dismissed', async ({ workbench, repository, home }) => {
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   await scriptedChild(home, repository, 'Ring the bell', [{ ask: { tool: 'Bash', input: { command: 'make bell' } } }])
   const panel = await showChild(workbench, 'Ring the bell')
   await panel.locator('.request').getByText('make bell').waitFor()

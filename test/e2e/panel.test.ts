@@ -11,7 +11,7 @@ test('dispatch, watch, steer with proof, pause, resume, stop, and nothing is lef
   repository,
   home,
 }) => {
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   await workbench.sideBar.getByText('No children yet').waitFor()
   await newChild(workbench, 'Write a tour of this repository into docs/tour.md')
 

@@ -25,7 +25,7 @@ test('an agent that is not installed leads to how to get it and back, with the g
   home,
 }) => {
   const { keyboard } = workbench.page
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   await newChild(workbench, 'Ask me which file, then write about the pier')
   await expect.poll(() => workbench.treeText()).toMatch(/^Needs you, 1 child/)
 
@@ -53,7 +53,7 @@ test('files that are dropped on a row, chosen in its menu or mentioned in the pa
   home,
 }) => {
   const { page } = workbench
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   const id = await scriptedChild(home, repository, 'Mind the files', [{ say: 'Here.' }, { hang: 'here' }])
   const row = workbench.row(/Mind the files/)
   await expect.poll(() => workbench.treeText()).toMatch(/^Working, 1 child\n {2}Mind the files.+accepting steer/)
@@ -103,7 +103,7 @@ test('a suggestion stands in the panel: one press does it, another takes it away
   repository,
   home,
 }) => {
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   const strays = [{ write: { path: 'lib/a.js', text: 'x\n' } }, { hang: 'here' }]
   const contract = { scope: ['docs/**'] }
   const wanders = await scriptedChild(home, repository, 'Wanders', strays, { contract })
@@ -123,7 +123,7 @@ test('a suggestion stands in the panel: one press does it, another takes it away
 })
 
 test('a link opens a child and does nothing to it', async ({ workbench, repository, home }) => {
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   const id = await scriptedChild(home, repository, 'Stay afloat', [{ say: 'Afloat.' }, { hang: 'here' }])
   await expect.poll(() => workbench.treeText()).toMatch(/^Working, 1 child/)
   await workbench.run('Developer: Open URL')
@@ -140,10 +140,10 @@ test('a child and all it dispatched are stopped together, after each was named',
   repository,
   home,
 }) => {
-  const data = path.join(home.home, '.local/share/coxswain')
+  const data = home.store
   mkdirSync(data, { recursive: true, mode: 0o700 })
   writeFileSync(path.join(data, 'settings.json'), JSON.stringify(spawning))
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   const hang = '```demo\n[{"hang":"here"}]\n```'
   const below = path.join(home.folder, 'below.json')
   writeFileSync(below, JSON.stringify({ tasks: [{ goal: `Row\n\n${hang}`, title: 'Row', agent: 'demo' }] }))
@@ -165,7 +165,7 @@ test('checks of a contract that was changed since are not shown as tests, and wh
   repository,
   home,
 }) => {
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   const id = await scriptedChild(home, repository, 'Deliver it', [{ write: { path: 'out.md', text: 'x\n' } }], {
     contract: { deliverables: [{ path: 'out.md', description: 'it' }] },
   })

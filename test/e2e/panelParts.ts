@@ -53,9 +53,15 @@ export async function rowsOf(panel: FrameLocator): Promise<string[]> {
 
 /** Shows a child's transcript by a click on its row. */
 export async function showChild(workbench: Workbench, title: string): Promise<FrameLocator> {
-  await workbench.row(new RegExp(title)).click()
+  const row = workbench.row(new RegExp(title))
+  await row.waitFor()
   const panel = workbench.webview()
-  await panel.getByRole('heading', { level: 1, name: title }).waitFor()
+  await until(`the panel shows "${title}"`, async () => {
+    // A row that moves between the press of the button and its release takes no click.
+    await row.click({ timeout: 3_000 })
+    await panel.getByRole('heading', { level: 1, name: title }).waitFor({ timeout: 5_000 })
+    return true
+  })
   return panel
 }
 

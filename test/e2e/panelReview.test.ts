@@ -8,7 +8,7 @@ import { coxswain, scriptedChild, showChild } from './panelParts.js'
 const test = vscodeTest()
 
 test('changes are reviewed against the base and applied to the branch', async ({ workbench, repository, home }) => {
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   const id = await scriptedChild(home, repository, 'Greet in French', [
     { write: { path: 'src/bonjour.js', text: "export const bonjour = 'Bonjour'\n" } },
     { replace: { path: 'src/greet.js', find: 'Hello', with: 'Bonjour' } },

@@ -24,7 +24,7 @@ const payloads = [
 test('no word of an agent runs, loads or links anything in the panel', async ({ workbench, repository, home }) => {
   const asked: string[] = []
   workbench.page.on('request', (request) => asked.push(request.url()))
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   await scriptedChild(home, repository, 'Speak', [
     ...payloads.map((text) => ({ say: text })),
     { run: ['printf', '%s', payloads.join('\n')] },
@@ -62,7 +62,7 @@ test('no word of an agent runs, loads or links anything in the panel', async ({ 
 })
 
 test('the page’s policy is strict, and its nonce is new on every load', async ({ workbench, repository, home }) => {
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   await scriptedChild(home, repository, 'Wait', [{ hang: 'here' }])
   const look = async (): Promise<{ policy: string; nonce: string; scripts: number }> => {
     await showChild(workbench, 'Wait')
@@ -89,7 +89,7 @@ test('titles, questions and refusals reach VS Code’s own surfaces as plain wor
   repository,
   home,
 }) => {
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   const title = '[a](command:workbench.action.terminal.new) $(trash) \u202e\u001b[31mx'
   await scriptedChild(home, repository, title, [{ say: 'on' }, { ask: title }, { hang: 'here' }])
   const row = workbench.row(/command:workbench/)
@@ -116,7 +116,7 @@ test('a key in the tree acts on the row that has the focus, whichever is selecte
   repository,
   home,
 }) => {
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   await scriptedChild(home, repository, 'First child', [{ hang: 'here' }])
   await scriptedChild(home, repository, 'Second child', [{ hang: 'here' }])
   await workbench.row(/Second child/).waitFor()

@@ -15,7 +15,7 @@ test('a child started in a terminal is seen, steered and stopped in the window',
   repository,
   home,
 }) => {
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   const gate = `${home.folder}/gate-lamps`
   const steps = [{ say: 'Counting.' }, { wait: { file: gate } }, { say: 'Counted.' }, { hang: 'here' }]
   await scriptedChild(home, repository, 'Count the lamps', steps)
@@ -41,7 +41,7 @@ test('a question waits in the record: it is there after a reload, and the answer
   repository,
   home,
 }) => {
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   await newChild(workbench, 'Ask me which file, then write about the pier')
   let panel = workbench.webview()
   await panel.locator('.request').getByText('You wanted to be asked').waitFor()
@@ -69,7 +69,7 @@ test('what is said while the panel is hidden is there when it is shown: no gap, 
   repository,
   home,
 }) => {
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   const gate = `${home.folder}/gate-hidden`
   const lines = Array.from({ length: 120 }, (_, i) => ({ say: `Line ${i}.` }))
   const id = await scriptedChild(home, repository, 'Recite', [
@@ -106,7 +106,7 @@ test('what is said while the panel is hidden is there when it is shown: no gap, 
 })
 
 test('every theme is accessible, with everything a child can show', async ({ workbench, repository, home }) => {
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   await scriptedChild(home, repository, 'Show it all', [
     { think: 'First I think.' },
     { say: 'I say **this**, `that`, and\n~~~\ncode\n~~~' },

@@ -32,10 +32,10 @@ const ours = (folder: string): string[] => {
 
 test('before trust no git, no process and no record; after it the tree opens', async ({ workbench, home }) => {
   await workbench.restrictedBanner.waitFor()
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   await workbench.sideBar.getByText('Coxswain starts nothing in a folder you have not trusted').waitFor()
   expect(ours(home.folder)).toEqual([])
-  expect(existsSync(path.join(home.home, '.local/share/coxswain'))).toBe(false)
+  expect(existsSync(home.store)).toBe(false)
   expect(home.processes().filter(({ command }) => /keeper-|demoAgent|cli\.js/.test(command))).toEqual([])
 
   await workbench.trustFolder()

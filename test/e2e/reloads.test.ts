@@ -43,7 +43,7 @@ test('through reloads, a pause and a resume the panel tells of every steer what 
   home,
 }) => {
   const store = storeOf(home, repository)
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   await newChildOf(workbench, 'latched', 'Sound the channel')
   const { id } = await until('the child is in the record', async () => (await children(store))[0])
   const open = (latch: string) => writeFileSync(path.join(home.folder, id, latch), '')
@@ -122,7 +122,7 @@ test(
   { timeout: 120_000 + reloads * 30_000 },
   async ({ workbench, repository, home }) => {
     const store = storeOf(home, repository)
-    await workbench.viewContainer('Coxswain').click()
+    await workbench.showContainer('Coxswain')
     for (let n = 1; n <= childCount; n += 1) await newChildOf(workbench, 'reciting', `Recite number ${n}`)
     rmSync(path.join(home.folder, 'end'), { force: true })
     writeFileSync(path.join(home.folder, 'begin'), '')
@@ -188,7 +188,7 @@ const waitingSteer = (panel: FrameLocator, text: string) =>
   panel.locator('.waiting .steer-line').filter({ hasText: text })
 
 const storeOf = (home: TestHome, { folder }: Repository): StorePaths =>
-  storePaths(defaultStore(path.join(home.home, '.local/share/coxswain'), realpathSync(path.join(folder, '.git'))))
+  storePaths(defaultStore(home.store, realpathSync(path.join(folder, '.git'))))
 
 /** Every child as its log on disk folds now, by title. */
 async function children(store: StorePaths): Promise<readonly Child[]> {

@@ -9,7 +9,7 @@ const test = vscodeTest()
 test('git init and the first commit are noticed by themselves', async ({ workbench, home }) => {
   const folder = mkdtempSync(path.join(home.folder, 'no-repository-yet-'))
   await workbench.open(folder)
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   await workbench.sideBar.getByText('This folder is not a git repository').waitFor()
   const repository = makeRepository(folder, {})
   await workbench.sideBar.getByText('This repository has no commit yet').waitFor()

@@ -15,7 +15,7 @@ test('comments on lines of a review reach the child as one message, and a review
   home,
 }) => {
   const { page } = workbench
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   const id = await scriptedChild(home, repository, 'Greet in French', changed)
   const panel = await showChild(workbench, 'Greet in French')
   await panel.locator('.phase').filter({ hasText: 'says it is done' }).waitFor()
@@ -25,8 +25,7 @@ test('comments on lines of a review reach the child as one message, and a review
 
   await diff.locator('.editor.modified .view-line').filter({ hasText: 'Bonjour' }).first().click()
   await page.keyboard.press('Shift+F10')
-  const menu = page.locator('.monaco-menu')
-  await menu.getByRole('menuitem', { name: 'Comment on this line' }).click()
+  await workbench.pickFromMenu('Comment on this line')
   const box = page.locator('.review-widget .monaco-editor').last()
   await box.click()
   await page.keyboard.type('Say Salut instead.')
@@ -56,7 +55,7 @@ test('comments on lines of a review reach the child as one message, and a review
 
 test('a file that a running child has changed is marked in the explorer', async ({ workbench, repository, home }) => {
   const { page } = workbench
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   for (const title of ['One', 'Two']) await scriptedChild(home, repository, title, [...changed, { hang: 'here' }])
   await expect.poll(() => workbench.treeText()).toMatch(/^Working, 2 children/)
   await page.keyboard.press('Control+p')
@@ -80,7 +79,7 @@ test('worktrees are listed with what discarding them would lose; a pull request 
   repository,
   home,
 }) => {
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   await scriptedChild(home, repository, 'Greet in French', changed)
   await expect.poll(() => workbench.treeText()).toMatch(/^Ready for review, 1 child/)
   await workbench.run('Coxswain: Manage worktrees…')

@@ -11,7 +11,7 @@ test('words are found over all transcripts, and the hit opens where it was said'
   repository,
   home,
 }) => {
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   const lines = Array.from({ length: 400 }, (_, i) => ({ say: `Line ${i}, ${i === 37 ? 'the marlinspike' : 'rope'}.` }))
   const ids = [
     await scriptedChild(home, repository, 'Long tale', lines),
@@ -54,7 +54,7 @@ test('find in a transcript goes over the whole log, not the part that is on the 
   repository,
   home,
 }) => {
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   const lines = Array.from({ length: 600 }, (_, i) => ({ say: i % 200 === 3 ? `The heron of ${i}.` : `Reed ${i}.` }))
   await scriptedChild(home, repository, 'Reeds', lines)
   const panel = await showChild(workbench, 'Reeds')

@@ -16,7 +16,7 @@ test('what the repository offers runs after it was shown and agreed to, and is a
     writeFileSync(path.join(repository.folder, '.coxswain/setup.json'), JSON.stringify({ command }))
   }
   offer(['touch', 'made-ready'])
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   await workbench.run('Coxswain: Set up worktrees…')
   await workbench.pick(/What this repository offers/)
   await workbench.dialog.filter({ hasText: 'runs touch made-ready (for at most 600 s)' }).waitFor()

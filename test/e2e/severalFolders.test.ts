@@ -18,7 +18,7 @@ test('of several folders the chosen one is shown, and again after a reload', asy
   const file = path.join(folder, 'both.code-workspace')
   writeFileSync(file, JSON.stringify({ folders: [{ path: port.folder }, { path: wharf.folder }] }))
   await workbench.openWorkspace(file)
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   await workbench.sideBar.getByText('the children of one repository are shown at a time').waitFor()
   // Another extension has a child in the one that is shown first.
   const answered = (): unknown[] =>

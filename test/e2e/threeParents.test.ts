@@ -2,9 +2,9 @@
 // repository through one supervisor, each with a tree of its own.
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { afterAll, expect } from 'vitest'
+import { expect } from 'vitest'
 import { installAgents } from '../../scripts/installAgents.mjs'
-import { AnthropicServer, type ModelRequest } from '../agents/models/anthropic.js'
+import type { ModelRequest } from '../agents/models/anthropic.js'
 import type { Repository } from './harness/repository.js'
 import type { TestHome } from './harness/testHome.js'
 import { until } from './harness/until.js'
@@ -14,8 +14,6 @@ import { coxswain, newChild, showChild, stopAll } from './panelParts.js'
 import { inTerminal, TerminalClaude, terminalEnvironment } from './terminalClaude.js'
 
 await installAgents()
-const models = await AnthropicServer.start()
-afterAll(() => models.finish())
 
 const key = 'terminal'
 const tool = 'mcp__coxswain__delegate_task'
@@ -50,13 +48,13 @@ const tree = async (workbench: Workbench): Promise<string> =>
 test(
   'each has its own tree, the person has all of them, and the loop holds',
   { timeout: 300_000 },
-  async ({ workbench, repository, home }) => {
+  async ({ workbench, repository, home, models }) => {
     const latch = (name: string) => path.join(home.folder, `latch-${name}`)
     const open = (name: string) => writeFileSync(latch(name), '')
     const waits = (name: string) => ({ wait: { file: latch(name) } })
 
     // Claude Code, connected by the line the palette shows.
-    await workbench.viewContainer('Coxswain').click()
+    await workbench.showContainer('Coxswain')
     await workbench.run('Coxswain: Connect a parent agent…')
     await workbench.pick('Claude Code')
     const line = /^claude mcp add .+$/m.exec(await workbench.dialog.innerText())?.[0] ?? ''

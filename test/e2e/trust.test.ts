@@ -6,7 +6,7 @@ const test = vscodeTest({ trust: false })
 
 test('nothing can be started before the folder is trusted', async ({ workbench }) => {
   await workbench.restrictedBanner.waitFor()
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   await workbench.sideBar.getByText('Coxswain starts nothing in a folder you have not trusted').waitFor()
   expect(await workbench.offers('Coxswain: New child…')).toBe(false)
 

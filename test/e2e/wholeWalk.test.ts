@@ -10,7 +10,7 @@ test(
   'dispatch, steer, pause, resume, verify, review and apply',
   { timeout: 240_000 },
   async ({ workbench, repository }) => {
-    await workbench.viewContainer('Coxswain').click()
+    await workbench.showContainer('Coxswain')
     await workbench.run('Coxswain: New child…')
     await workbench.answer('Write a tour of this repository into docs/tour.md')
     await workbench.pick('Demo agent')

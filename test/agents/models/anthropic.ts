@@ -95,10 +95,14 @@ export class AnthropicServer {
     await new Promise<void>((resolve) => script.waiting.push({ count, resolve }))
   }
 
-  /** Closes and throws if a request was unscripted or a reply unused. */
-  async finish(): Promise<void> {
+  async close(): Promise<void> {
     this.server.closeAllConnections()
     await new Promise((resolve) => this.server.close(resolve))
+  }
+
+  /** Closes and throws if a request was unscripted or a reply unused. */
+  async finish(): Promise<void> {
+    await this.close()
     for (const [key, { replies }] of this.scripts)
       if (replies.length > 0) this.problems.push(`${replies.length} replies for ${key} were never asked for`)
     if (this.problems.length > 0) throw new Error(this.problems.join('\n'))

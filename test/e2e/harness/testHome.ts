@@ -1,4 +1,4 @@
-// A place on disk for one test file: a home, a VS Code profile and room for repositories, apart from the person's own.
+// A place on disk for one test: a home, a VS Code profile and room for repositories, apart from the person's own.
 // Removing it also ends every process that was started from it, keepers that outlive their host included.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -9,6 +9,8 @@ export interface TestHome {
   readonly folder: string
   readonly home: string
   readonly profile: string
+  /** Where Coxswain keeps its records when it is started with this environment. */
+  readonly store: string
   /** The whole environment of what is started from here. */
   readonly env: NodeJS.ProcessEnv
   /** Living processes that were started from here: this home is in their environment, or the folder in their command. */
@@ -38,6 +40,7 @@ export function makeTestHome(): TestHome {
     folder,
     home,
     profile: path.join(folder, 'p'),
+    store: path.join(home, '.local/share/coxswain'),
     env,
     processes: started,
     remove() {

@@ -125,9 +125,14 @@ export class Workbench {
     return this.page.locator('.activitybar').getByRole('tab', { name: title })
   }
 
-  /** Shows a view; unlike a click on its container's icon it never hides it. */
-  async showView(name: string): Promise<void> {
-    await this.run(`View: Show ${name}`)
+  /** Shows a view container; one that the window itself has brought back is left alone, for a click on its icon hides it. */
+  async showContainer(title: string): Promise<void> {
+    const tab = this.viewContainer(title)
+    await until(`the side bar shows ${title}`, async () => {
+      if ((await tab.getAttribute('aria-selected', { timeout: 3_000 })) === 'true') return true
+      await tab.click({ timeout: 3_000 })
+      return false
+    })
   }
 
   get sideBar(): Locator {
@@ -161,8 +166,14 @@ export class Workbench {
   /** A row's context menu entry. VS Code in a browser draws the menu itself. */
   async rowMenu(row: Locator, entry: string): Promise<void> {
     await row.click({ button: 'right' })
+    await this.pickFromMenu(entry)
+  }
+
+  /** An entry of the menu that is open. */
+  async pickFromMenu(entry: string): Promise<void> {
     const menu = this.page.locator('.monaco-menu')
     const item = menu.getByRole('menuitem', { name: entry })
+    await item.waitFor()
     await until(`the menu takes "${entry}"`, async () => {
       // VS Code ignores a click that comes right after the menu opened.
       if (await item.isVisible()) await item.click({ timeout: 2_000 })

@@ -17,7 +17,7 @@ test('a child is dispatched, steered, paused, resumed and verified', async ({ wo
   await page.setViewportSize({ width: 1200, height: 720 })
   await workbench.open(makeRepository(path.join(home.folder, 'greeter')).folder)
   await workbench.setTheme('dark')
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   await workbench.sideBar.getByText('No children yet').waitFor()
   await film(page, path.join(folder, 'steering.gif'), async () => {
     await workbench.run('Coxswain: New child…')

@@ -26,7 +26,7 @@ async function newChild(workbench: Workbench, goal: string): Promise<void> {
 
 test('two children at work, one of them steered', async ({ workbench }) => {
   await workbench.page.setViewportSize({ width: 1280, height: 800 })
-  await workbench.viewContainer('Coxswain').click()
+  await workbench.showContainer('Coxswain')
   await newChild(workbench, 'Ask me which part matters, then tidy src')
   await workbench.row(/Ask me which/).waitFor()
   await newChild(workbench, 'Write a tour of this repository into docs/tour.md')

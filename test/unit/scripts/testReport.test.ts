@@ -46,6 +46,24 @@ test('a failed test, a failed check and a file that could not be loaded are name
   expect(exitCode).toBe(1)
 })
 
+test('what each try of a failed test said stands below it, with its place and without colours', () => {
+  const said = [
+    '\x1b[31mexpected 1 to be 2\x1b[39m\n\nDiff:\n    at inner (lib.ts:3:1)\n    at /a.test.ts:7:9\n    at /a.test.ts:1:1',
+    'waited in vain',
+  ]
+  const { testResults } = report(['one', 'failed'])
+  const assertionResults = [{ fullName: 'one', status: 'failed', failureMessages: said }]
+  const outcome = suiteOutcome('unit', { testResults: [{ ...testResults[0]!, assertionResults }] }, 1, 0)
+  expect(closing([outcome], true).lines.slice(1)).toEqual([
+    'FAILED  unit: a.test.ts > one',
+    '  expected 1 to be 2',
+    '  Diff:',
+    '      at /a.test.ts:7:9',
+    '  waited in vain',
+    '0 passed, 1 failed',
+  ])
+})
+
 test('a skipped test is named, and fails the run only under CI', () => {
   const outcomes = [suiteOutcome('host', report(['one', 'passed'], ['two', 'skipped'], ['three', 'todo']), 0, 0)]
   expect(closing(outcomes, false)).toEqual({
@@ -65,5 +83,5 @@ test.each([
   ['failed after its tests had passed', report(['one', 'passed']), 1, 'vitest ended with exit code 1'],
   ['ran nothing', report(), 0, 'no test ran'],
 ])('a suite that %s is a failure', (_what, written, exitCode, failure) => {
-  expect(suiteOutcome('unit', written, exitCode, 0).failed).toEqual([failure])
+  expect(suiteOutcome('unit', written, exitCode, 0).failed.map(({ name }) => name)).toEqual([failure])
 })
