@@ -36,6 +36,7 @@ test('a child is dispatched by keyboard alone, with a file that was mentioned', 
   await workbench.quickPickRows.filter({ hasText: 'No contract' }).waitFor()
   await keyboard.press('Enter')
   await workbench.row(/Describe @notes\.md/).waitFor()
+  await expect.poll(() => workbench.row(/Describe @notes\.md/).getAttribute('aria-selected')).toBe('true')
   console.log(`Dispatched by keyboard, palette and mention included, after ${Date.now() - started} ms`)
   const panel = workbench.webview()
   await panel.locator('.row-turn summary').click()

@@ -84,6 +84,8 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
   private rows = new Map<string, string>()
   /** Which rows there are, and where. */
   private shape = ''
+  /** A child that is to be shown as soon as its row is there to be seen. */
+  private awaited: string | null = null
   private refreshTimer: NodeJS.Timeout | null = null
   private refreshedAt = 0
   private tickTimer: NodeJS.Timeout | null = null
@@ -151,17 +153,39 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
    * that still means its row.
    */
   async selectedNode(): Promise<TreeNode | undefined> {
+    // They have turned to another row than the one they were to be shown.
+    this.awaited = null
     for (let tries = 0; tries < 20 && this.treeView.selection.length === 0; tries++)
       await new Promise((resolve) => setTimeout(resolve, 50))
     return this.treeView.selection[0]
   }
 
-  /** Shows and selects a row, if it is in the tree. */
+  /**
+   * Shows and selects a row, if it is in the tree. That of a child the store has not shown yet is shown when it comes, and
+   * then neither takes the focus nor comes before another view a person went to meanwhile.
+   */
   async reveal(childId: string, focus: boolean): Promise<void> {
+    this.awaited = null
     // A reveal during a refresh makes VS Code register one element twice: bring the tree up to date first, then reveal.
-    if (this.refreshTimer !== null) this.refreshNow()
+    if (this.refreshTimer !== null || this.find(childId) === null) this.refreshNow()
     const node = this.find(childId)
     if (node !== null) await this.treeView.reveal(node, { select: true, focus, expand: false })
+    else if (!this.knows(childId)) {
+      this.awaited = childId
+      await vscode.commands.executeCommand('coxswain.children.focus', { preserveFocus: !focus })
+    }
+  }
+
+  private async revealAwaited(): Promise<void> {
+    const { awaited } = this
+    if (awaited === null || !this.treeView.visible || !this.knows(awaited)) return
+    this.awaited = null
+    const node = this.find(awaited)
+    if (node !== null) await this.treeView.reveal(node, { select: true, focus: false, expand: false })
+  }
+
+  private knows(childId: string): boolean {
+    return this.supervision.view?.get(childId) !== undefined
   }
 
   getTreeItem(node: TreeNode): vscode.TreeItem {
@@ -240,6 +264,8 @@ export class ChildrenTree implements vscode.TreeDataProvider<TreeNode>, vscode.D
       const nodes = changed.map(([id]) => this.nodes.get(id)).filter((node) => node !== undefined)
       if (nodes.length > 0) this.treeChanged.fire(nodes)
     }
+    // A row that has gone again before VS Code came to it is not there to be shown.
+    this.revealAwaited().catch(() => undefined)
   }
 
   private publish(): void {
