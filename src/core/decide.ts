@@ -34,7 +34,11 @@ export interface Refused {
   readonly message: string
   /** `would_lose`: a name for exactly what the message tells of; given back, it confirms that and nothing else. */
   readonly confirm?: string
+  /** `over_cap`: the setting that is in the way, and what it says where it was decided. */
+  readonly limit?: { readonly setting: CapSetting; readonly cap: number }
 }
+
+export type CapSetting = 'maxChildrenPerParent' | 'maxChildrenTotal'
 
 export const GOAL_MAX = 16_000
 export const CONTEXT_MAX = 32_000
@@ -80,10 +84,10 @@ export function decideBatchGoals(goals: readonly string[]): Refused | null {
 }
 
 export interface Capacity {
-  readonly setting: string
+  readonly setting: CapSetting
   readonly cap: number
-  /** Titles and ids of the children that are live. */
-  readonly live: readonly { readonly id: string; readonly title: string }[]
+  /** The children that are live. `elsewhere`: which other repository it is of, in words. */
+  readonly live: readonly { readonly id: string; readonly title: string; readonly elsewhere?: string }[]
   /** Places given to dispatches under way, whose children have no id yet. */
   readonly coming?: number
 }
@@ -93,14 +97,13 @@ export function decideCapacity(count: number, capacities: readonly Capacity[]): 
   for (const { setting, cap, live, coming = 0 } of capacities) {
     if (live.length + coming + count <= cap) continue
     const names = [
-      ...live.map((child) => `${child.title} (${child.id})`),
+      ...live.map(({ id, title, elsewhere }) => `${title} (${id})${elsewhere === undefined ? '' : ` in ${elsewhere}`}`),
       ...(coming === 0 ? [] : [`${coming} just being dispatched`]),
     ].join(', ')
     const asked = count === 1 ? 'One more child' : `${count} more children`
-    return no(
-      'over_cap',
-      `${asked} would go over ${setting} = ${cap}; live now: ${names === '' ? 'none' : names}. Nothing was started. Stop or wait for one of them, ask for fewer, or raise ${setting}.`,
-    )
+    const name = `coxswain.${setting}`
+    const message = `${asked} would go over ${name} = ${cap}; live now: ${names === '' ? 'none' : names}. Nothing was started. Stop or wait for one of them, ask for fewer, or raise ${name}.`
+    return { ...no('over_cap', message), limit: { setting, cap } }
   }
   return null
 }

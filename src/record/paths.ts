@@ -71,10 +71,14 @@ export function dataFolder(environment: Readonly<Record<string, string | undefin
   return join(xdg !== undefined && xdg !== '' ? xdg : join(homedir(), '.local', 'share'), 'coxswain')
 }
 
+/** A repository's name as people know it: that of its folder. `commonDir` is absolute and real. */
+export function repositoryName(commonDir: string): string {
+  return basename(commonDir) === '.git' ? basename(dirname(commonDir)) : basename(commonDir)
+}
+
 /** The store of a repository: every checkout and every window of it shares one. `commonDir` is absolute and real. */
 export function defaultStore(data: string, commonDir: string): string {
-  const name = basename(commonDir) === '.git' ? basename(dirname(commonDir)) : basename(commonDir)
-  const readable = name
+  const readable = repositoryName(commonDir)
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .replace(/^-|-$/g, '')

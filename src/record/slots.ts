@@ -12,6 +12,8 @@ const slotSchema = z.object({
   v: z.literal(1),
   childId: z.string(),
   title: z.string(),
+  /** The folder name of its repository; not there in slots of before it was written. */
+  repository: z.string().optional(),
   holder: identitySchema.nullable(),
 })
 type Slot = z.infer<typeof slotSchema>
@@ -19,6 +21,8 @@ type Slot = z.infer<typeof slotSchema>
 export interface HeldSlot {
   readonly id: string
   readonly title: string
+  /** The folder name of its repository; undefined in a slot of before it was written. */
+  readonly repository?: string | undefined
 }
 
 export class Slots {
@@ -49,13 +53,13 @@ export class Slots {
       for (const number of this.likelyFreeFirst(cap, newest(await readdir(this.folder)))) {
         const child = children[taken.length]
         if (child === undefined) break
-        const other = await this.claim(number, { v: 1, childId: child.id, title: child.title, holder })
+        const other = await this.claim(number, { v: 1, childId: child.id, ...shown(child), holder })
         if (other === undefined) {
           taken.push(child.id)
           this.placed.set(child.id, number)
           this.given.delete(number)
         } else {
-          held.push({ id: other.childId, title: other.title })
+          held.push({ id: other.childId, ...shown(other) })
         }
       }
     } catch (error) {
@@ -130,6 +134,11 @@ export class Slots {
     return join(this.folder, `slot.${number}.${generation}`)
   }
 }
+
+const shown = ({ title, repository }: Omit<HeldSlot, 'id'>): Omit<HeldSlot, 'id'> => ({
+  title,
+  ...(repository === undefined ? {} : { repository }),
+})
 
 /** Slot number → its newest generation. */
 function newest(names: readonly string[]): Map<number, number> {

@@ -8,6 +8,7 @@ import { resolveRecipe } from '../agents/registry'
 import type { Bundled } from '../agents/demo'
 import { isLive, lacksResult, type Child } from '../core/child'
 import type { Recipe } from '../core/events'
+import { plainLine } from '../core/plainText'
 import { setupToRun, type Setups } from '../core/setup'
 import { apply } from '../git/apply'
 import { describeLosses, discard } from '../git/discard'
@@ -29,10 +30,10 @@ import { AuditLog } from '../record/audit'
 import { claim, lastBeat, readOwner, type Lease, type OwnerRecord } from '../record/lease'
 import { Slots } from '../record/slots'
 import { bePresent, isAnyonePresent } from '../record/presence'
-import { dataFolder, defaultStore, storePaths, type StorePaths } from '../record/paths'
+import { dataFolder, defaultStore, repositoryName, storePaths, type StorePaths } from '../record/paths'
 import { environmentFor, findAgents, recipeOf, type AgentInfo } from './agentsFound'
 import { childBehind } from './childBehind'
-import { commandNames, type CommandAnswer, type CommandName, type Commands, type Refusal } from './commands'
+import { commandNames, isRefusal, type CommandAnswer, type CommandName, type Commands, type Refusal } from './commands'
 import { completionsFor, pendingNotices, type Completion, type ParentNotice } from './completions'
 import { oneShotOf, type Extractor } from './extractor'
 import { followStore, type FollowedStore } from './followStore'
@@ -50,6 +51,12 @@ import { troubleInWords } from './troubleInWords'
 import { checksOf, complaint, knownWorktree, promptPart, sha256, verifyChild } from './verifyChild'
 import type { StoreView } from './view'
 
+const ownersInWords: Readonly<Record<OwnerRecord['role'], string>> = {
+  window: 'the VS Code window',
+  run: 'coxswain run',
+  background: 'the background supervisor',
+  mcp: 'coxswain mcp',
+}
 const beatMs = 2_000
 const dayMs = 86_400_000
 /** An owner whose heart has not beaten for so long while its process lives is frozen. */
@@ -311,7 +318,7 @@ class OpenStore implements Coxswain {
         agents,
         patienceMs: name === 'spawn' ? spawnPatienceMs : patienceMs,
       })
-      if (asked.kind === 'answer') return asked.answer
+      if (asked.kind === 'answer') return this.besideOwnLimit(asked.answer, owner)
       if (asked.kind === 'silent') {
         if (!(await this.isFrozen(owner)))
           return unavailable(
@@ -326,6 +333,16 @@ class OpenStore implements Coxswain {
       await pause(200)
     }
     return unavailable('The owner of this store could not be reached. Run "coxswain doctor" to see what is wrong.')
+  }
+
+  /** An owner refuses by its own settings: whoever has others hears whose they are. */
+  private besideOwnLimit(answer: CommandAnswer, { role }: OwnerRecord): CommandAnswer {
+    if (!isRefusal(answer) || answer.error.limit === undefined) return answer
+    const { setting, cap } = answer.error.limit
+    const own = this.options.settings()[setting]
+    if (own === cap) return answer
+    const whose = `That limit is the setting of ${ownersInWords[role]}, which runs this repository's children; your own, ${own}, does not count there.`
+    return { error: { ...answer.error, message: `${answer.error.message} ${whose}` } }
   }
 
   /**
@@ -550,6 +567,7 @@ class OpenStore implements Coxswain {
       newId,
       slots: new Slots(join(dataFolder(options.environment), 'slots'), isRunning),
       me: lease.record.process,
+      repositoryName: plainLine(repositoryName(commonDir), 60),
       isOwner: () => this.lease === lease && lease.isHeld(),
       environment: options.environment,
       isPresent: (session) => isParentPresent(paths, session),

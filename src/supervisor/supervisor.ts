@@ -447,7 +447,7 @@ export class Supervisor {
     const live = this.openChildren().filter(takesPlace)
     const named = (children: readonly Child[]): Capacity['live'] => children.map(({ id, title }) => ({ id, title }))
     const total = {
-      setting: 'coxswain.maxChildrenTotal',
+      setting: 'maxChildrenTotal' as const,
       cap: maxChildrenTotal,
       live: named(live),
       coming: this.reserved(),
@@ -456,7 +456,7 @@ export class Supervisor {
     const mine = live.filter((child) => child.parentSession === caller.session)
     return decideCapacity(count, [
       {
-        setting: 'coxswain.maxChildrenPerParent',
+        setting: 'maxChildrenPerParent',
         cap: maxChildrenPerParent,
         live: named(mine),
         coming: this.reservedBy.get(caller.session) ?? 0,
@@ -467,12 +467,16 @@ export class Supervisor {
 
   /** The machine's slots for these children, or who holds them. */
   private async takeSlots(children: readonly HeldSlot[]): Promise<Refused | null> {
-    const { slots, me } = this.options.tools
+    const { tools } = this.options
     const cap = this.options.settings().maxChildrenTotal
-    const live = await slots.take(children, me, cap)
-    return live === undefined
-      ? null
-      : decideCapacity(children.length, [{ setting: 'coxswain.maxChildrenTotal', cap, live }])
+    const wanted = children.map(({ id, title }) => ({ id, title, repository: tools.repositoryName }))
+    const held = await tools.slots.take(wanted, tools.me, cap)
+    if (held === undefined) return null
+    const live = held.map(({ id, title, repository }) => {
+      if (tools.childExists(id)) return { id, title }
+      return { id, title, elsewhere: repository === undefined ? 'another repository' : `the repository ${repository}` }
+    })
+    return decideCapacity(children.length, [{ setting: 'maxChildrenTotal', cap, live }])
   }
 
   /** One look at what each child is doing. Called every few seconds. */

@@ -38,6 +38,8 @@ export interface Tools {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** The machine's slots, and this process as their first holder. */
   readonly slots: Slots
+  /** The folder name of the repository, for people who have several. */
+  readonly repositoryName: string
   readonly me: ProcessIdentity
   /** A person is at hand who can answer a child's question. */
   readonly attended: () => boolean

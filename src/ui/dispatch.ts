@@ -316,7 +316,7 @@ async function spawn(coxswain: Coxswain, tasks: readonly TaskRequest[]): Promise
     const wait = t('Start when one is free')
     const raise = t('Raise limit…')
     const choice = await vscode.window.showWarningMessage(
-      forNotice(answer.error.message),
+      forNotice(answer.error.message, 1_000),
       ...(answer.error.code === 'over_cap' ? [wait, raise] : []),
     )
     if (choice === undefined) return null

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -255,6 +256,17 @@ describe('a dispatch that cannot be is refused in one sentence, exit 2, and leav
       `One more child would go over coxswain.maxChildrenTotal = 4; live now: North (${north}), East (${east}), South (${south}), West (${west}). Nothing was started. Stop or wait for one of them, ask for fewer, or raise coxswain.maxChildrenTotal.`,
     ])
     expect(stage.left().children.sort()).toEqual(before.children.sort())
+    // Who decides is the process that runs the children, by its own settings.
+    stage.file('{"maxChildrenTotal": 9}', 'd/settings.json')
+    expect((await refusal(['run', '--task', stage.tasks(goal)]))[2]).toMatch(
+      /or raise coxswain\.maxChildrenTotal\. That limit is the setting of the background supervisor, which runs this repository's children; your own, 9, does not count there\.$/,
+    )
+    stage.file('{}', 'd/settings.json')
+    const other = join(stage.root, 'other')
+    execFileSync('git', ['clone', '-q', stage.repo, other], { env: stage.environment })
+    expect((await refusal(['run', '--task', stage.tasks(goal), '--repo', other]))[2]).toContain(
+      `= 4; live now: North (${north}) in the repository repo, East (${east}) in the repository repo, `,
+    )
     // Control works at the cap, and a slot that was freed can be had.
     await stage.json('stop', north)
     await stage.settled(north)

@@ -317,8 +317,9 @@ describe('goals of a batch', () => {
 
 describe('capacity', () => {
   const live = [{ id: 'c1', title: 'North' }]
+  const maxChildrenTotal = 'maxChildrenTotal' as const
   it('counts what is asked for, names the setting and the live children, and starts nothing', () => {
-    const total = { setting: 'coxswain.maxChildrenTotal', cap: 2, live }
+    const total = { setting: maxChildrenTotal, cap: 2, live }
     expect([decideCapacity(1, [total]), decideCapacity(0, [{ ...total, cap: 1 }]), decideCapacity(1, [])]).toEqual([
       null,
       null,
@@ -328,12 +329,21 @@ describe('capacity', () => {
       code: 'over_cap',
       message:
         '2 more children would go over coxswain.maxChildrenTotal = 2; live now: North (c1). Nothing was started. Stop or wait for one of them, ask for fewer, or raise coxswain.maxChildrenTotal.',
+      limit: { setting: 'maxChildrenTotal', cap: 2 },
     })
   })
 
+  it('says of a child of another repository which one that is', () => {
+    const away = { id: 'c2', title: 'East', elsewhere: 'the repository pier' }
+    const total = { setting: maxChildrenTotal, cap: 2, live: [...live, away] }
+    expect(decideCapacity(1, [total])?.message).toContain(
+      'live now: North (c1), East (c2) in the repository pier. Nothing was started.',
+    )
+  })
+
   it('names the first cap that is in the way', () => {
-    const per = { setting: 'coxswain.maxChildrenPerParent', cap: 1, live: [] }
-    const total = { setting: 'coxswain.maxChildrenTotal', cap: 0, live: [] }
+    const per = { setting: 'maxChildrenPerParent' as const, cap: 1, live: [] }
+    const total = { setting: maxChildrenTotal, cap: 0, live: [] }
     expect(decideCapacity(1, [per, total])?.message).toMatch(
       /^One more child would go over coxswain\.maxChildrenTotal = 0; live now: none\./,
     )

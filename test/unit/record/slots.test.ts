@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -22,6 +22,16 @@ test('a batch gets all its slots or none, and the refusal names who holds them',
   expect(await slots.take([child('c')], holder(2), 3)).toBeUndefined()
   await slots.release('a')
   expect(await slots.take([child('e')], holder(2), 3)).toBeUndefined()
+})
+
+test('who holds a slot is told with its repository, and without one where the slot is of before it was written', async () => {
+  const place = join(folder, 's')
+  const slots = new Slots(place, () => true)
+  const away = { ...child('a'), repository: 'pier' }
+  await slots.take([away], holder(1), 2)
+  await slots.hold('a', holder(2))
+  await writeFile(join(place, 'slot.2.1'), JSON.stringify({ v: 1, childId: 'b', title: 'Child b', holder: holder(3) }))
+  expect(await slots.take([child('c')], holder(4), 2)).toEqual([away, child('b')])
 })
 
 test('a slot passes to the keeper, and is free once its holder is dead', async () => {
