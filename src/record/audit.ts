@@ -6,11 +6,18 @@ import { canonicalJson } from '../core/canonicalJson'
 import { AppendFile } from './appendFile'
 import { LineFile } from './lineFile'
 
-/** Who, what, on which child, and what the deed itself has to say; never prompts, secrets or environment. */
+/**
+ * Who, what, on which child, and what the deed itself has to say; never prompts, secrets or environment. The fields that make
+ * the chain are the trail's own.
+ */
 export interface Deed {
   readonly who: string
   readonly what: string
   readonly child: string
+  readonly n?: never
+  readonly at?: never
+  readonly prev?: never
+  readonly hash?: never
   readonly [field: string]: unknown
 }
 

@@ -92,7 +92,7 @@ export class CallerCommands implements Commands {
     const chosen = await this.children.chooseSetup(request)
     if ('message' in chosen) return { error: { code: 'invalid', message: chosen.message } }
     const { hash } = chosen
-    this.deeds.record({ who: whoOf(this.caller), what: `setup ${request.action}`, child: '', hash })
+    this.deeds.record({ who: whoOf(this.caller), what: `setup ${request.action}`, child: '', setup_hash: hash })
     const note =
       hash === null
         ? 'New worktrees are not set up any more.'

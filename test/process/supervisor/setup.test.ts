@@ -70,6 +70,18 @@ describe('a setup that a person set', () => {
     expect(stage.git('status', '--porcelain')).toBe('?? other.txt')
   })
 
+  it('is on the audit trail by its hash, and the chain holds', async () => {
+    stage = Stage.make()
+    const { hash } = await set('--copy', '.env')
+    await stage.json('setup', 'clear')
+    const deeds = (await stage.cli('audit')).out.trimEnd().split('\n')
+    expect(deeds.map((line) => JSON.parse(line))).toMatchObject([
+      { who: 'person', what: 'setup set', setup_hash: hash },
+      { who: 'person', what: 'setup clear', setup_hash: null },
+    ])
+    expect(await stage.json('audit', '--check')).toEqual({ lines: 2, broken: null })
+  })
+
   it('what was copied is never committed by apply, even when the child stops ignoring it', async () => {
     stage = Stage.make()
     commit({ '.gitignore': '.env\n' })
