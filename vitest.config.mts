@@ -38,7 +38,8 @@ export default defineConfig({
           retry,
           sequence: { groupOrder: 3 },
           include: ['test/e2e/**/*.test.ts'],
-          testTimeout: 120_000,
+          // Each of its many steps has a limit of its own.
+          testTimeout: 240_000,
           hookTimeout: 120_000,
           expect: { poll: { timeout: 30_000 } },
           globalSetup: ['test/e2e/harness/globalSetup.ts'],

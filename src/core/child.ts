@@ -169,6 +169,8 @@ export interface Child {
   /** A pause has been asked for and has taken effect; the round is open. */
   readonly paused: boolean
   readonly verifying: boolean
+  /** It has ended, and its checks are to run once more; until their verdict. */
+  readonly verifyingAgain: boolean
   /** A failed verdict is about to be answered by another attempt of the same round. */
   readonly retrying: boolean
   /** An orchestrator between its turns: no process, and the round goes on with what its children come to. */
@@ -316,6 +318,16 @@ export function isPause(ended: EndedPhase | null, request: EndRequest | null): b
 /** Steers that wait for their hand-over or their proof. */
 export function waitingSteers(child: Child): readonly Steer[] {
   return child.steers.filter((steer) => steer.state === 'queued' || steer.state === 'sent')
+}
+
+/** Its checks are running, or are to run: at the end of a round, or once more. */
+export function awaitsVerdict(child: Child): boolean {
+  return child.verifying || child.verifyingAgain
+}
+
+/** Something is still to come of it by itself: an end, a verdict, or the result of its round. */
+export function isUnfinished(child: Child): boolean {
+  return isLive(child) || lacksResult(child) || child.verifyingAgain
 }
 
 /** A round has settled and its result is not written yet. */

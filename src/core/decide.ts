@@ -3,6 +3,7 @@
 import { checksToOverride } from './verdict'
 import {
   acceptance,
+  awaitsVerdict,
   currentAttempt,
   isLive,
   isSettingUp,
@@ -257,7 +258,7 @@ export function decideDiscard(child: Child | undefined): Refused | null {
 
 export function decideVerify(child: Child | undefined): Refused | null {
   if (child === undefined) return unknownChild
-  if (child.verifying) return no('busy', `The work of "${child.title}" is being verified already.`)
+  if (awaitsVerdict(child)) return no('busy', `The work of "${child.title}" is being verified already.`)
   if (isLive(child)) return no('busy', `"${child.title}" is running; its work is verified when it has ended.`)
   if (child.worktree === null || child.discarded)
     return no('unsupported', `"${child.title}" has no worktree, so there is nothing to verify.`)

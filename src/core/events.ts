@@ -283,6 +283,8 @@ const kinds = [
   /** A person does not want what is suggested now. */
   z.object({ type: z.literal('suggestionDismissed'), by: actorSchema }),
   z.object({ type: z.literal('parked'), reason: z.string() }),
+  /** The checks of work that has ended are to run once more; a verdict follows. */
+  z.object({ type: z.literal('verifyAsked'), by: actorSchema }),
   /** Raw output, transcripts and results are removed: kept for `days`. */
   z.object({ type: z.literal('expired'), days: z.number().positive() }),
   /** A person has read a verdict that is no pass and takes the work as partial. */

@@ -75,6 +75,7 @@ function born(event: ChildEvent & { type: 'accepted' }): Child {
     phase: 'PENDING',
     paused: false,
     verifying: false,
+    verifyingAgain: false,
     retrying: false,
     delegating: false,
     waitingForSlot: false,
@@ -343,6 +344,8 @@ function apply(child: Child, event: ChildEvent): Child | null {
         ? settled(parked, ended, event.at, 'missed')
         : parked
     }
+    case 'verifyAsked':
+      return isLive(child) || child.worktree === null || child.discarded ? null : { ...child, verifyingAgain: true }
     case 'expired':
       return child.settledAt === null ? null : { ...child, expiredAt: event.at }
     case 'partialAccepted':
@@ -371,7 +374,7 @@ function apply(child: Child, event: ChildEvent): Child | null {
       return { ...child, formerParent: { ...formerParent, told: true } }
     }
     case 'discarded':
-      return child.worktree === null ? null : { ...child, discarded: true }
+      return child.worktree === null ? null : { ...child, discarded: true, verifyingAgain: false }
     case 'noted':
       return { ...child, notes: [...child.notes, { at: event.at, level: event.level, text: event.text }] }
   }
@@ -507,6 +510,7 @@ function begun(round: number) {
     round,
     paused: false,
     verifying: false,
+    verifyingAgain: false,
     retrying: false,
     delegating: false,
     takenOver: false,
@@ -547,6 +551,7 @@ function applyVerified(child: Child, event: ChildEvent & { type: 'verified' }): 
   if (attempt === undefined || attempt.ended === null || event.verdict.attempt !== attempt.n) return null
   const judged = {
     ...child,
+    verifyingAgain: false,
     verdict: event.verdict,
     partialAccepted: false,
     verdicts: [...child.verdicts, event.verdict],
@@ -579,6 +584,7 @@ function settled(child: Child, phase: EndedPhase, at: string, fate: 'missed' | '
     phase,
     paused: false,
     verifying: false,
+    verifyingAgain: false,
     retrying: false,
     delegating: false,
     waitingForSlot: false,

@@ -183,7 +183,7 @@ export class CallerCommands implements Commands {
 
   verify({ subagent_id }: Request<'verify'>): Promise<DoneAnswer | Refusal> {
     const note = 'The checks run again; the verdict comes when they are through.'
-    return this.done('verify', subagent_id, (run) => run.verifyAgain(), note)
+    return this.done('verify', subagent_id, (run) => run.verifyAgain(this.by), note)
   }
 
   acceptPartial({ subagent_id }: Request<'acceptPartial'>): Promise<DoneAnswer | Refusal> {

@@ -1,6 +1,6 @@
 // What is written of one child: facts to its log, entries to its transcript. Writes only for the owner of the store;
 // whoever was fenced off learns it here, before anybody is told of a line that may not count.
-import { currentAttempt, isLive, lacksResult, type Child } from '../core/child'
+import { currentAttempt, isUnfinished, type Child } from '../core/child'
 import type { Fact } from '../core/events'
 import type { EntryBody } from '../core/transcript'
 import { placeFolder, writeWhole } from '../record/atomicWrite'
@@ -48,7 +48,7 @@ export class ChildRecord {
   async append(facts: readonly Fact[], sync: boolean, entries: readonly EntryBody[] = []): Promise<void> {
     await this.appendFacts(facts, sync)
     await this.write(entries)
-    if (isLive(this.child) || lacksResult(this.child)) return
+    if (isUnfinished(this.child)) return
     // Nothing more comes by itself, and there may be hundreds of its kind.
     await this.log.rest()
     await this.transcript.rest()

@@ -244,12 +244,14 @@ export class ChildRun {
     })
   }
 
-  /** Runs the checks again on an ended child. The verdict comes later. */
-  verifyAgain(): Promise<Refused | null> {
+  /** Runs the checks again on an ended child. The verdict comes later, if need be from the next owner. */
+  verifyAgain(by: Actor): Promise<Refused | null> {
     return this.jobs.enqueue(async () => {
       const refused = decideVerify(this.child)
-      if (refused === null) this.roundEnd.verifySoon()
-      return refused
+      if (refused !== null) return refused
+      await this.record.append([{ type: 'verifyAsked', by }], true)
+      this.roundEnd.verifySoon()
+      return null
     })
   }
 
@@ -576,6 +578,7 @@ export class ChildRun {
       else if (this.child.retrying)
         await this.jobs.enqueue(() => this.roundEnd.parkRetry('Coxswain ended before it was asked again'))
       else this.roundEnd.settleSoon()
+      if (this.child.verifyingAgain) this.roundEnd.verifySoon()
       return
     }
     await this.reattach(attempt)

@@ -6,7 +6,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { resolveRecipe } from '../agents/registry'
 import type { Bundled } from '../agents/demo'
-import { isLive, lacksResult, type Child } from '../core/child'
+import { isUnfinished, type Child } from '../core/child'
 import type { Recipe } from '../core/events'
 import { plainLine } from '../core/plainText'
 import { setupToRun, type Setups } from '../core/setup'
@@ -439,7 +439,7 @@ class OpenStore implements Coxswain {
       // Told to nobody: the first dispatch finds out by itself, a little later, if this look fails.
       void this.glance.look().catch(() => undefined)
       await this.view.refresh()
-      const unsettled = this.view.list().filter(({ child }) => isLive(child) || lacksResult(child))
+      const unsettled = this.view.list().filter(({ child }) => isUnfinished(child))
       await supervisor.takeUp(unsettled.map(({ child }) => child.id))
       const server = await serveCommands(socketPath, token, (caller, agents) => supervisor.commandsFor(caller, agents))
       if (this.lease !== claimed) {
@@ -520,8 +520,7 @@ class OpenStore implements Coxswain {
   }
 
   async takeUpLive(): Promise<void> {
-    const isUnsettled = ({ child }: { readonly child: Child }): boolean => isLive(child) || lacksResult(child)
-    if (this.lease !== undefined || !this.view.list().some(isUnsettled)) return
+    if (this.lease !== undefined || !this.view.list().some(({ child }) => isUnfinished(child))) return
     const owner = await readOwner(this.paths.owner)
     if (owner === undefined || !isRunning(owner.process)) await this.own()
   }

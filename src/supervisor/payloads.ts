@@ -1,5 +1,14 @@
 // The JSON shapes of list and show, stable and documented; made from a child's fold, memory only.
-import { acceptance, currentAttempt, isLive, isSettingUp, openRequests, totalUsage, type Child } from '../core/child'
+import {
+  acceptance,
+  awaitsVerdict,
+  currentAttempt,
+  isLive,
+  isSettingUp,
+  openRequests,
+  totalUsage,
+  type Child,
+} from '../core/child'
 import type { Verdict } from '../core/events'
 import { setupBrief } from '../core/setup'
 import type { WorktreeState } from './tools'
@@ -76,7 +85,7 @@ export function listEntry(child: Child, activity: string | null, now: Date): Lis
 export function conditionOf(child: Child): string | null {
   if (child.takenOver && !isLive(child)) return 'taken over in a terminal'
   if (child.paused) return 'paused'
-  if (child.verifying) return 'verifying'
+  if (awaitsVerdict(child)) return 'verifying'
   if (child.setup !== null && isSettingUp(child)) return `setting up: ${setupBrief(child.setup)}`
   if (child.delegating) return 'waiting for its children'
   if (child.retrying || (child.phase === 'RUNNING' && currentAttempt(child)?.reason === 'retry')) return 'retry'

@@ -1,6 +1,6 @@
 // How a round of one child ends: its work is verified, asked again where the contract allows it, and what it came to is
 // written once. It starts no attempt itself.
-import { crashLoop, currentAttempt, isLive, lacksResult, type Child } from '../core/child'
+import { awaitsVerdict, crashLoop, currentAttempt, isLive, lacksResult, type Child } from '../core/child'
 import type { Verdict } from '../core/events'
 import { describeVerdict } from '../core/verdict'
 import { createWhole, placeFolder } from '../record/atomicWrite'
@@ -68,11 +68,11 @@ export class RoundEnd {
 
   private async verify(): Promise<void> {
     const { child } = this
-    if (isLive(child) && !child.verifying) return
+    if (!awaitsVerdict(child)) return
     const { verdict, retryMessage } = await this.tools.verify(child)
     await this.jobs.enqueue(async () => {
-      // A new attempt has begun meanwhile: this verdict is about work that is being changed.
-      if (verdict.attempt !== currentAttempt(this.child)?.n || (isLive(this.child) && !this.child.verifying)) return
+      // A new attempt has begun meanwhile, or the worktree has gone: this verdict is about what is not there any more.
+      if (verdict.attempt !== currentAttempt(this.child)?.n || !awaitsVerdict(this.child)) return
       const again = !this.child.verifying
       const words = describeVerdict(verdict)
       await this.record.append([{ type: 'verified', verdict }], true, [{ kind: 'verdict', words }])

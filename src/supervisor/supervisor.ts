@@ -1,7 +1,7 @@
 // Everything one owner supervises: accepts work, knows whose it is, keeps the caps, and hands each wish to the run of its
 // child. Answers in-turn; no call here waits for a child.
 import type { AgentsSettings } from '../agents/registry'
-import { isLive, lacksResult, wasTakenBack, type Child } from '../core/child'
+import { isLive, isUnfinished, wasTakenBack, type Child } from '../core/child'
 import { decideCapacity, type Capacity, type Refused } from '../core/decide'
 import type { Autonomy, Fact, Limits, Recipe } from '../core/events'
 import { ownsChild, refusalFor, sessionOf, type Caller } from '../core/ownership'
@@ -117,7 +117,7 @@ export class Supervisor {
       // Opening a log cuts its torn end, which may by now be a line that the next owner is writing.
       if (this.disposed || !this.options.tools.isOwner()) break
       const run = await this.open(id).catch(failed(id))
-      if (run && (isLive(run.child) || lacksResult(run.child))) opened.push(run)
+      if (run && isUnfinished(run.child)) opened.push(run)
     }
     this.recovered = Promise.all(
       opened.map((run) =>
@@ -137,9 +137,9 @@ export class Supervisor {
     return new CallerCommands(caller, agents, this.children, this.options.tools, this.deeds)
   }
 
-  /** Every child with a process, about to have one, or whose result is being written. */
+  /** Every child with a process, about to have one, or whose verdict or result is still to come. */
   liveCount(): number {
-    return this.openChildren().filter((child) => isLive(child) || lacksResult(child)).length + this.reserved()
+    return this.openChildren().filter(isUnfinished).length + this.reserved()
   }
 
   private openChildren(): Child[] {

@@ -1,6 +1,7 @@
 // What a person can do to a child right now, and why not when not. The supervisor decides; this only keeps buttons honest
 // beforehand, in the same words wherever a button stands.
 import {
+  awaitsVerdict,
   acceptance,
   currentAttempt,
   isLive,
@@ -54,7 +55,7 @@ function review(child: Child): Able {
 }
 
 function verify(child: Child): Able {
-  if (child.verifying) return no(t('it is being verified already'))
+  if (awaitsVerdict(child)) return no(t('it is being verified already'))
   if (isLive(child)) return no(t('it is running; its work is verified when it has ended'))
   if (child.task.contract.level === 'none') return no(t('it has no contract, so there is nothing to check'))
   return hasWorktree(child)

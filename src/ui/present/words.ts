@@ -1,5 +1,6 @@
 // A child's state in words, and the small figures beside it. Pure; decides nothing: every word here is read off the fold.
 import {
+  awaitsVerdict,
   acceptance,
   currentAttempt,
   isLive,
@@ -92,7 +93,7 @@ export function endReason(child: Child): string | null {
 
 /** The verdict in words, or null while there is none to speak of. */
 export function verdictWords(child: Child): string | null {
-  if (child.verifying) return t('verifying')
+  if (awaitsVerdict(child)) return t('verifying')
   const verdict = child.verdict
   if (verdict === null) return null
   return verdictStatusWords(verdict)

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync, truncateSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { deafScript, eventually, kill, plain, script, Stage, type Printed } from '../supervisor/stage'
@@ -47,6 +47,50 @@ describe('verify', () => {
     expect((await stage.json('show', id)).verdict.status).toBe('incomplete')
     // What the round was settled with stays.
     expect((await stage.json('result', id)).verdict.status).toBe('verified')
+  })
+})
+
+describe('a verification that was asked for', () => {
+  const waits = (): string[] => [process.execPath, '-e', waiting, stage.latch('checked')]
+  const waiting = `const t = setInterval(() => require('fs').existsSync(process.argv[1]) && clearInterval(t), 20)`
+  /** A child whose one check passes at once for the first verdict, and waits for the latch from then on. */
+  const child = async (): Promise<string> => {
+    stage.open('checked')
+    const checks = [{ command: { argv: waits(), timeoutSeconds: 600 } }]
+    const id = await stage.detached({ goal: script({ say: 'done' }), contract: { checks, maxRetries: 0 } })
+    await stage.settled(id)
+    rmSync(stage.latch('checked'))
+    return id
+  }
+
+  it('keeps its owner until the verdict is there', async () => {
+    stage = Stage.make()
+    const id = await child()
+    const owner = await stage.owner()
+    if (owner !== undefined) kill(owner.process.pid, 'SIGKILL')
+    const window = await stage.coxswain()
+    await eventually(() => window.tryOwn(), 'the window owns the store')
+    expect(window.inUse()).toBe(false)
+    expect(await window.commands.verify({ subagent_id: id })).toMatchObject({ action: 'verify' })
+    expect(window.inUse()).toBe(true)
+    expect(await window.commands.verify({ subagent_id: id })).toMatchObject({ error: { code: 'busy' } })
+    stage.open('checked')
+    await stage.until(id, 'a second verdict', ({ verdicts }) => verdicts.length === 2)
+    expect(window.inUse()).toBe(false)
+  })
+
+  it('is carried out by the next owner when the one that took it was killed', async () => {
+    stage = Stage.make()
+    const id = await child()
+    const asking = stage.start(['verify', id])
+    await stage.until(id, 'the checks run again', ({ verifyingAgain }) => verifyingAgain)
+    kill((await stage.owner())?.process.pid ?? 0, 'SIGKILL')
+    const window = await stage.coxswain()
+    await eventually(() => window.tryOwn(), 'the window owns the store')
+    stage.open('checked')
+    const { verdicts } = await stage.until(id, 'a second verdict', (found) => found.verdicts.length === 2)
+    expect(verdicts.map(({ status }) => status)).toEqual(['verified', 'verified'])
+    await asking.done
   })
 })
 

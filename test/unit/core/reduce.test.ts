@@ -30,6 +30,7 @@ function shape(child: Child): string {
   const flags = [
     child.paused,
     child.verifying,
+    child.verifyingAgain,
     child.retrying,
     child.delegating,
     child.worktree !== null,
@@ -83,6 +84,7 @@ function problems(before: Child | undefined, child: Child): string[] {
   say(acceptance(child).accepting && !isLive(child), 'accepts steers though it is not live')
   say(child.delegating && (child.phase !== 'RUNNING' || liveAttempt), 'delegating beside a process or an end')
   say(child.verifying && child.phase !== 'RUNNING', 'verifying but not RUNNING')
+  say(child.verifyingAgain && (isLive(child) || child.discarded), 'verifying again while it works or has no worktree')
   say(child.paused !== (child.phase === 'INTERRUPTED' && child.settledAt === null), 'paused and settled disagree')
   say(settledPhases.has(child.phase) && !child.paused && child.settledAt === null, 'ended but not settled')
   say(isLive(child) && child.settledAt !== null, 'live but settled')
@@ -127,6 +129,7 @@ describe('reduce', () => {
       'reportOk',
       'reportBad',
       'closing',
+      'verifyAsked',
       'verifiedOk',
       'verifiedRetry',
     ],

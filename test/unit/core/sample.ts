@@ -124,6 +124,7 @@ export function alphabet(n: number) {
     killed: { type: 'exited', attempt: n, exit: exit(null, 'SIGKILL', null) },
     exitOurs: { type: 'exited', attempt: n, exit: exit(null, 'SIGTERM', 'stop') },
     vanished: { type: 'vanished', attempt: n, detail: 'keeper gone' },
+    verifyAsked: { type: 'verifyAsked', by: person },
     verifiedOk: { type: 'verified', verdict: verdict(n, 'accept') },
     verifiedRetry: { type: 'verified', verdict: verdict(n, 'retry') },
   } satisfies Record<string, Fact>

@@ -142,6 +142,7 @@ export const child = (over: Partial<Child> = {}): Child => ({
   verdicts: [],
   retrying: false,
   parked: null,
+  verifyingAgain: false,
   partialAccepted: false,
   completions: [],
   automaticSteering: false,
