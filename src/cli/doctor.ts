@@ -35,7 +35,7 @@ export async function doctor({ open, out }: Invocation): Promise<number> {
     out.print(
       { owner, children: children.length, live, expired, findings },
       [
-        `${children.length} children, ${live} live; ${owner}.`,
+        `${children.length === 1 ? '1 child' : `${children.length} children`}, ${live} live; ${owner}.`,
         ...findings.map(({ subagent_id, title, found }) => `${subagent_id}  ${title}: ${found}`),
         ...(expired === 0
           ? []

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { isLive } from '../core/child'
 import { decide as decideWhat, tailOf, type Decision, type WatchedChild } from '../core/policy'
+import { plainLine } from '../core/plainText'
 import { describeVerdict } from '../core/verdict'
 import { checkAudit } from '../record/audit'
 import type { Coxswain } from '../supervisor/openCoxswain'
@@ -127,7 +128,30 @@ export async function audit({ open, out, flags }: Invocation): Promise<number> {
     } catch {
       // No deed yet.
     }
-    process.stdout.write(text)
+    if (out.json) process.stdout.write(text)
+    else for (const line of text.split('\n').filter(Boolean)) out.print({}, deedText(coxswain, line))
     return 0
   })
+}
+
+/** Of the trail's own chain, or long, or said by the title. */
+const notForPeople = /^(n|at|timestamp|prev|hash|who|what|child|delegate_goal|.*_(hash|session|length))$/
+
+/** One deed for people. A line that cannot be read is shown as it is. */
+function deedText({ view }: Coxswain, line: string): string {
+  let deed: Record<string, unknown>
+  try {
+    deed = z.record(z.string(), z.unknown()).parse(JSON.parse(line))
+  } catch {
+    return plainLine(line, 300)
+  }
+  const { at, who, what, child } = deed
+  const title = typeof child === 'string' ? view.get(child)?.child.title : undefined
+  const isNothing = (value: unknown): boolean =>
+    value === null || value === '' || (Array.isArray(value) && value.length === 0)
+  const rest = Object.entries(deed)
+    .filter(([key, value]) => !notForPeople.test(key) && !isNothing(value))
+    .map(([key, value]) => `${key.replaceAll('_', ' ')} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+  const head = [at, who, what, child].filter((word) => typeof word === 'string').join(' ')
+  return plainLine([head, ...(title === undefined ? [] : [`“${title}”`]), ...rest].join(', '), 400)
 }

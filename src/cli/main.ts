@@ -41,7 +41,7 @@ const usage = `Usage: coxswain COMMAND [options]
   decide [ID|-]                  what to do with a live child: wait, steer or stop, and why
   decide ID --apply | --dismiss  do what is suggested for it, or say that it is not wanted
   automate ID [--off]            let what is suggested for it be done by itself, up to its spend ceiling
-  audit [--check]                the trail of deeds; --check follows its chain
+  audit [--check]                the trail of deeds (--json: as it is on disk); --check follows its chain
   doctor                         reconcile the store with git and the processes
   setup                          how new worktrees are made ready, and what the repository offers
   setup set [--copy GLOB]... [--seconds N] [-- COMMAND ARG...]

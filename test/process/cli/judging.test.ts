@@ -224,7 +224,11 @@ describe('audit', () => {
     stage.open('go')
     await stage.settled(id)
     await stage.json('discard', id, '--force')
-    const { out } = await stage.cli('audit')
+    const { out } = await stage.cli('audit', '--json')
+    const told = (await stage.cli('audit')).out.trim().split('\n')
+    expect(told[0]).toMatch(new RegExp(`^\\d{4}-\\S+Z person spawn ${id}, “.+”$`))
+    expect(told.at(-1)).toContain(`person discard ${id}`)
+    expect(told.join('\n')).not.toMatch(/hash|secret/i)
     const deeds = out
       .trim()
       .split('\n')
