@@ -234,7 +234,9 @@ export class Supervision implements vscode.Disposable {
     const look = (): void => {
       timer ??= setTimeout(() => {
         timer = null
-        if (awaitsRepository(this.current)) void this.open()
+        // A look that is under way may have begun before what is told of now.
+        if (this.opening !== null) look()
+        else if (awaitsRepository(this.current)) void this.open()
       }, lookAfterMs)
     }
     const looked = (uri: vscode.Uri): void => {
