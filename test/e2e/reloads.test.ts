@@ -74,6 +74,7 @@ test('through reloads, a pause and a resume the panel tells of every steer what 
   ]
   await agree(queued)
   await workbench.reload()
+  await workbench.showContainer('Coxswain')
   panel = await showChild(workbench, 'Sound the channel')
   await agree(queued)
 
@@ -102,6 +103,7 @@ test('through reloads, a pause and a resume the panel tells of every steer what 
       ?.sort(),
   ).toEqual(['Delta', 'Echo', 'Foxtrot'])
   await workbench.reload()
+  await workbench.showContainer('Coxswain')
   panel = await showChild(workbench, 'Sound the channel')
   await agree(carried)
   open('ready-2')
@@ -134,6 +136,7 @@ test(
     for (let n = 0; n < reloads; n += 1) {
       const before = await entryCount(store)
       await workbench.reload()
+      await workbench.showContainer('Coxswain')
       // The new window holds the children once what they say goes on to reach the record.
       await until('the record goes on', async () =>
         (await entryCount(store)).every((count, i) => count > (before[i] ?? 0)),

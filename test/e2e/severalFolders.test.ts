@@ -55,6 +55,7 @@ test('of several folders the chosen one is shown, and again after a reload', asy
   expect(answered()[2]).toEqual(['RUNNING', 'RUNNING'])
   await workbench.sideBar.getByText('Shows wharf, one of 2 folders.').waitFor()
   await workbench.reload()
+  await workbench.showContainer('Coxswain')
   await workbench.sideBar.getByText('Shows wharf, one of 2 folders.').waitFor()
   await workbench.run('Coxswain: Choose repository…')
   await workbench.pick('port')
