@@ -42,7 +42,7 @@ export class Header {
       steer: button({ label: say.steer, icon: 'megaphone', look: 'primary', press: acts.steer, refused }),
       pause: button({ label: say.pause, icon: 'debug-pause', press: acts.pause, refused }),
       resume: button({ label: say.resume, icon: 'debug-continue', press: acts.resume, refused }),
-      stop: button({ label: say.stop, icon: 'debug-stop', press: acts.stop, refused }),
+      stop: button({ label: say.stop, icon: 'stop-circle', press: acts.stop, refused }),
       review: button({ label: say.review, icon: 'diff-multiple', press: acts.review, refused }),
       verify: button({ label: say.verify, icon: 'beaker', press: acts.verify, refused }),
       apply: button({ label: say.apply, icon: 'git-merge', press: acts.apply, refused }),

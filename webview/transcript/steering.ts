@@ -201,7 +201,7 @@ export class Steering {
       words,
       button({
         label: action === 'stop' ? say.doStop : say.doSteer,
-        icon: action === 'stop' ? 'debug-stop' : 'megaphone',
+        icon: action === 'stop' ? 'stop-circle' : 'megaphone',
         press: () => void this.act({ type: 'applySuggestion', reason }),
       }).element,
       button({ label: say.dismiss, press: () => void this.act({ type: 'dismissSuggestion', reason }) }).element,

@@ -110,6 +110,31 @@ test.each<[string, Partial<Child>, string[]]>([
   expect(['attachFiles', 'automate', 'dontAutomate'].filter((command) => inMenu(command, over))).toEqual(shown)
 })
 
+/** What a row's menu offers to do to it, from the top. */
+function menuActs(over: Partial<Child>): string {
+  const place = ({ group }: Item): number => Number(group?.split('@')[1])
+  return (menus['view/item/context'] ?? [])
+    .filter(
+      ({ group, when }) => group?.startsWith('1_act') === true && holds(when ?? '', facets(child(over)).join(' ')),
+    )
+    .sort((a, b) => place(a) - place(b))
+    .map(({ command }) => command.replace('coxswain.', ''))
+    .join(' ')
+}
+
+test.each<[string, Partial<Child>, string]>([
+  ['runs', {}, 'steer attachFiles automate pause stop'],
+  ['asks', { requests: [question()] }, 'answerNext steer attachFiles automate pause stop'],
+  ['is paused', { phase: 'INTERRUPTED', paused: true }, 'attachFiles resume stop'],
+])('in the menu of a child that %s steering stands together, and what ends it last', (_what, over, shown) => {
+  expect(menuActs(over)).toBe(shown)
+})
+
+test('the sign of stopping is no empty square, which in a row of a tree is a box to tick', () => {
+  const signs = (contributes.commands as { command: string; icon?: string }[]).flatMap(({ icon }) => icon ?? [])
+  expect(signs.filter((icon) => /debug-stop|primitive-square/.test(icon))).toEqual([])
+})
+
 test.each<[string, Partial<Child>, string]>([
   ['runs', {}, 'steer pause stop'],
   ['asks', { requests: [question()] }, 'answerNext pause stop'],
