@@ -2,6 +2,7 @@
 // partial, is taken or overridden by name, and the audit tells it all.
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import type { Locator } from 'playwright-core'
 import { expect } from 'vitest'
 import { accessibilityViolations } from './harness/axe.js'
 import { until } from './harness/until.js'
@@ -15,6 +16,13 @@ const sources = { file_contains: { path: 'out.md', text: 'Sources' } }
 const contract = {
   deliverables: [{ path: 'out.md', description: 'what was found' }],
   checks: [{ file_exists: { path: 'README.md' } }, { command: { argv: ['grep', '-n', 'Hello', 'src/greet.js'] } }],
+}
+
+/** Where the middle of what a person sees lies, in pixels from the top. */
+async function middleOf(what: Locator): Promise<number> {
+  const box = await what.boundingBox()
+  if (box === null) throw new Error('it is not to be seen')
+  return box.y + box.height / 2
 }
 
 test('a lie is named beside its claim, asked again with exactly that, and mended', async ({
@@ -74,12 +82,27 @@ test('what is not mended ends partial: its row says so, evidence opens, and it i
   await expect
     .poll(() => missing.innerText())
     .toMatch(/FAIL[\s\S]+It says\s+out\.md\s+Found\s+claimed, but there is no/)
+  expect(await panel.locator('.need').isVisible(), 'it stands once, with its checks').toBe(false)
   for (const theme of everyTheme) {
     await workbench.setTheme(theme)
     await workbench.screenshot(`contract-partial-${theme}`)
+    expect(await middleOf(missing.locator('.codicon').first()), theme).toBeCloseTo(
+      await middleOf(missing.locator('.check-result')),
+      0,
+    )
+    const outlines = await panel
+      .locator('.buttons vscode-button.refused, .buttons vscode-button:not(.refused)')
+      .evaluateAll((buttons) => buttons.filter((each) => each.clientHeight > 0).map((each) => each.clientHeight))
+    expect([theme, new Set(outlines).size]).toEqual([theme, 1])
   }
   expect(await accessibilityViolations(await workbench.webviewFrame())).toEqual([])
   await workbench.setTheme('dark')
+  await panel.locator('.goal > summary').click()
+  const widths = await panel
+    .locator('.header, .goal-text')
+    .evaluateAll((parts) => parts.map((part) => part.clientWidth))
+  expect(Math.min(...widths), 'the goal has the width of the panel').toBeGreaterThan(Math.max(...widths) - 40)
+  await panel.locator('.goal > summary').click()
 
   // Evidence: the file, and all that a command printed.
   const grep = verification.locator('.check').filter({ hasText: 'grep -n Hello' })

@@ -39,8 +39,7 @@ const english = {
   steerLabel: 'Steer this child',
   mentions: 'Files of its worktree',
   steerHint: 'Enter sends, Shift+Enter breaks the line',
-  steerExample:
-    'A directive: “Stop reading README.md. Open lib/auth.py. Report only null-derefs with file:line.” Not: “be more thorough”',
+  steerExample: 'A directive: “Open lib/auth.py. Report only null-derefs.” Not: “be more thorough”',
   placeholder: 'e.g. “Open lib/auth.py. Report only null-derefs.”',
   resumePlaceholder: 'What it should do next; empty lets it go on from where it left off',
   resumeWith: 'Resume with this',

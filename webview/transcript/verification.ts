@@ -72,7 +72,7 @@ export class Verification {
       el(
         'summary',
         '',
-        icon(verdict.status === 'verified' ? 'verified-filled' : 'beaker'),
+        verdict.status === 'verified' ? icon('verified-filled', 'testing.iconPassed') : icon('beaker'),
         el('strong', '', `${say.checks}: ${verdict.words}`),
         el('span', 'quiet', say.verdictOf(verdict.attempt)),
         verdict.stale === null ? null : el('span', 'stale', icon('history'), ' ', say.verdictStale(verdict.stale)),

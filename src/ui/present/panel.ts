@@ -46,6 +46,7 @@ import {
   titleOf,
   tokenWords,
   verdictStatusWords,
+  verdictWords,
 } from './words'
 
 const shownSteers = 60
@@ -67,7 +68,7 @@ export function panelChild(
     goal: cutText(plainText(child.task.goal), 16_000),
     phase: phaseWords(child),
     icon: icon(child),
-    need: needWords(child),
+    need: panelNeed(child),
     live: isLive(child),
     activity: view.activity === null ? null : plainLine(view.activity),
     activityAt: view.activityAt,
@@ -114,6 +115,12 @@ export function panelChild(
     missed: missedSteers(child).length,
     verdict: child.verdict === null ? null : panelVerdict(child, child.verdict, worktreeChanged),
   }
+}
+
+/** What the verdict says stands with its checks, and not twice. */
+function panelNeed(child: Child): string | null {
+  const need = needWords(child)
+  return need === verdictWords(child) ? null : need
 }
 
 /** In the very words a wish for it gives back. */

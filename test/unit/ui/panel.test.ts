@@ -397,6 +397,15 @@ test('a claim stands beside what was found, with its place, and what was asked f
   expect(findingText(child({ verdict: lied }), 2)).toBe(null)
 })
 
+test('what a verdict says stands once, with its checks; another need has a line of its own', () => {
+  const need = (over: Partial<Child>) => panelChild(view(ended('SUCCESS', over))).need
+  expect([
+    need({ verdict: lied }),
+    need({ verdict: verdict(), steers: [steer({ state: 'missed' })] }),
+    need({ parked: 'its disk is full' }),
+  ]).toEqual([null, '1 steer was missed', 'its disk is full'])
+})
+
 test('partial work needs nobody any more once a person has taken it as that, and stays marked', () => {
   const can = (over: Partial<Child>) => {
     const { retry, acceptPartial } = panelChild(view(ended('SUCCESS', over))).can
