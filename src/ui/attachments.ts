@@ -46,11 +46,11 @@ async function fileChoices(): Promise<readonly Choice<vscode.Uri | 'elsewhere'>[
     .flatMap(({ input }) => (input instanceof vscode.TabInputText ? [input.uri] : []))
     .filter(({ scheme }) => scheme === 'file')
   const choice = (uri: vscode.Uri, isOpen: boolean): Choice<vscode.Uri | 'elsewhere'> => {
-    const relative = vscode.workspace.asRelativePath(uri, false)
+    const folder = path.dirname(vscode.workspace.asRelativePath(uri, false))
     return {
       value: uri,
       label: forPick(path.basename(uri.fsPath)),
-      description: forPick(`${path.dirname(relative)}${isOpen ? ` · ${t('open')}` : ''}`),
+      description: forPick([folder === '.' ? '' : folder, isOpen ? t('open') : ''].filter(Boolean).join(' · ')),
       iconPath: vscode.ThemeIcon.File,
     }
   }

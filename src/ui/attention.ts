@@ -3,7 +3,7 @@
 import * as vscode from 'vscode'
 import { z } from 'zod'
 import type { Child } from '../core/child'
-import { claimedOf, happenings, isUrgent, type Happening } from './present/attention'
+import { claimedOf, happenings, happeningWords, isUrgent, type Happening } from './present/attention'
 import { t } from './present/l10n'
 import { forNotice } from './present/safe'
 import { titleOf } from './present/words'
@@ -112,7 +112,7 @@ export class Attention implements vscode.Disposable {
   }
 
   private show(child: Child, happening: Happening): void {
-    const words = forNotice(t('“{title}” {what}', { title: titleOf(child), what: happening.words }))
+    const words = forNotice(happeningWords(titleOf(child), happening))
     const show = t('Show')
     const first = happening.kind === 'asks' ? t('Answer…') : happening.kind === 'done' ? t('Review changes') : null
     const say = happening.kind === 'done' ? vscode.window.showInformationMessage : vscode.window.showWarningMessage

@@ -73,7 +73,7 @@ export function comparisonCommands(room: CommandRoom): void {
         {
           value: 'keep',
           label: t('Keep this one…'),
-          detail: t('The others are stopped and their worktrees discarded, after you have read what would be lost.'),
+          detail: t('Stops the others and discards their worktrees; what would be lost is named first.'),
         },
         { value: 'back', label: t('Back to the comparison') },
       ],

@@ -51,6 +51,8 @@ function pickHit(view: StoreView, failed: (error: unknown) => void): Promise<Hit
   return new Promise((resolve) => {
     const pick = vscode.window.createQuickPick<Hit>()
     pick.title = t('Search transcripts')
+    // So that VS Code marks what was looked for in what was found.
+    pick.matchOnDetail = true
     pick.placeholder = t('Words in any transcript of this repository')
     let search = new AbortController()
     let timer: NodeJS.Timeout | null = null

@@ -1,13 +1,14 @@
 // Manage worktrees: every worktree of a child with its size, its age and what discarding it would lose, and the three things
 // a person does with one. What would be lost is asked of git when the list is shown, and again before anything goes.
 import * as vscode from 'vscode'
-import { isLive, type Child } from '../core/child'
+import type { Child } from '../core/child'
 import { shortDuration } from '../protocol/duration'
 import { askOne, BACK } from './ask'
 import type { CommandRoom } from './commandRoom'
 import { discardChild } from './handBack'
 import { actions } from './present/actions'
 import { t } from './present/l10n'
+import { icon } from './present/row'
 import { forPick } from './present/safe'
 import { phaseWords, titleOf } from './present/words'
 import { worktreeFigures } from './present/worktrees'
@@ -87,7 +88,7 @@ function pickWorktree(
           ].join(' · '),
           300,
         ),
-        iconPath: new vscode.ThemeIcon(isLive(child) ? 'sync' : 'folder'),
+        iconPath: new vscode.ThemeIcon(icon(child).id),
       }))
     pick.title = t('Worktrees of children')
     pick.placeholder = t('Enter shows what can be done with one')

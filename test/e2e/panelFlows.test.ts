@@ -67,6 +67,8 @@ test('files that are dropped on a row, chosen in its menu or mentioned in the pa
   await until('the first has come', async () => (await steers()).length === 1)
 
   await workbench.rowMenu(row, 'Steer with files…')
+  await workbench.quickPickRows.filter({ hasText: 'README.md' }).waitFor()
+  expect(await workbench.quickPickRows.filter({ hasText: 'README.md' }).innerText()).toBe('README.md')
   await workbench.pick('README.md')
   await page.locator('.quick-input-widget').getByText('1 Selected').waitFor()
   await page.keyboard.press('Enter')

@@ -97,6 +97,7 @@ test('worktrees are listed with what discarding them would lose; a pull request 
   await expect
     .poll(() => row.innerText())
     .toMatch(/old · [\d.]+ [KM]B · would lose 1 commit that is on no other branch/)
+  await row.locator('.codicon-pass').waitFor()
   await workbench.screenshot('worktrees')
   await row.click()
   await workbench.pick('Discard…')

@@ -61,6 +61,13 @@ export function happenings(child: Child): readonly Happening[] {
   return []
 }
 
+/** The event as a notice: what a child does follows its name, what it needs or has come to is said of it. */
+export function happeningWords(title: string, { kind, words }: Happening): string {
+  return kind === 'needs'
+    ? t('“{title}”: {what}', { title, what: words })
+    : t('“{title}” {what}', { title, what: words })
+}
+
 /** A child that stands still until a person does something. */
 export function isUrgent({ kind }: Happening): boolean {
   return kind === 'asks' || kind === 'needs'

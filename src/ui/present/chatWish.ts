@@ -22,7 +22,9 @@ export function chatWish(said: Said | Refusal, nameOf: (childId: string) => stri
     case 'spawn': {
       const { tasks } = wish.request
       const title = tasks.length === 1 ? t('Dispatch a child?') : t('Dispatch {n} children?', { n: tasks.length })
-      const lines = tasks.map(({ goal, agent }) => `${agent === undefined ? '' : `${agent}: `}${cut(goal.trim())}`)
+      const lines = tasks.map(({ goal, agent }) =>
+        agent === undefined ? cut(goal.trim()) : t('Agent {agent}: {goal}', { agent, goal: cut(goal.trim()) }),
+      )
       return { doing: t('Dispatching'), confirm: { title, lines } }
     }
     case 'stop':

@@ -31,9 +31,9 @@ export function roomLeft(text: string, max: number): string | null {
   return used > max * 0.8 && used <= max ? t('{n} of {max} characters', { n: count(used), max: count(max) }) : null
 }
 
-/** A directive, not a vibe. */
+/** A directive, not a vibe; both fit into an InputBox. */
 export const steerExample = {
-  good: 'Stop reading README.md. Open lib/auth.py. Report only null-derefs with file:line.',
+  good: 'Open lib/auth.py. Report only null-derefs.',
   bad: 'be more thorough',
 }
 

@@ -1,7 +1,7 @@
 // What is worth a notification, and that each is worth exactly one.
 import { expect, test } from 'vitest'
 import type { Child } from '../../../src/core/child'
-import { claimedOf, happenings } from '../../../src/ui/present/attention'
+import { claimedOf, happenings, happeningWords } from '../../../src/ui/present/attention'
 import { approval, at, attempt, child, ended, question, steer, verdict } from './children'
 
 const told = (over: Partial<Child>): string =>
@@ -35,6 +35,15 @@ test.each<[string, Partial<Child>, string]>([
   ['is archived', { ...ended('FAILURE'), archived: true }, ''],
 ])('a child that %s', (_what, over, words) => {
   expect(told(over)).toBe(words)
+})
+
+test('a notice is a sentence: what a child does follows its name, what it needs is said of it', () => {
+  const notice = (over: Partial<Child>): string[] => happenings(child(over)).map((each) => happeningWords('Pier', each))
+  expect([
+    ...notice({ requests: [question()] }),
+    ...notice(ended('FAILURE')),
+    ...notice(ended('SUCCESS', { verdict: verdict({ status: 'incomplete' }) })),
+  ]).toEqual(['“Pier” asks: Which file first?', '“Pier” failed', '“Pier”: incomplete'])
 })
 
 test('the same event keeps its name while figures in it move; another round or attempt is another event', () => {

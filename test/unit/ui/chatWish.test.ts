@@ -8,7 +8,7 @@ const asked = (input: object) => shown(input).confirm
 it('a chat-s wish is confirmed each time it starts or ends work, and only then', () => {
   expect(asked({ goal: ' Fix it ', agent: 'claude' })).toEqual({
     title: 'Dispatch a child?',
-    lines: ['claude: Fix it'],
+    lines: ['Agent claude: Fix it'],
   })
   expect(asked({ tasks: [{ goal: 'One' }, { goal: 'Two' }] })).toEqual({
     title: 'Dispatch 2 children?',
