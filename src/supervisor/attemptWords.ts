@@ -37,4 +37,11 @@ export function limitInWords(cause: 'timeout' | 'lease', child: Child): string {
   return `it ran longer than childTimeoutSeconds = ${(child.task.limits.wallMs ?? 0) / 1000}`
 }
 
+export const keeperEnded =
+  'Its keeper does not answer. The keeper was killed, so that what it kept can be ended without it.'
+
+/** `spent`: the ceiling that is reached. */
+export const notWoken = (spent: string): string =>
+  `It is not woken by what its children come to: ${spent}, and nothing is done by itself beyond that. They go on; resume it, and it hears of them.`
+
 const processes = (count: number): string => (count === 1 ? '1 process' : `${count} processes`)
