@@ -2,7 +2,7 @@
 // git, and says what was found and done. It starts nothing and removes nothing.
 import { currentAttempt, isLive, type Child } from '../core/child'
 import { reconcile, type Reconciled } from '../git/worktree'
-import type { Coxswain } from '../supervisor/openCoxswain'
+import type { Coxswain } from '../supervisor/coxswain'
 import { unreadableChildren, type UnreadableChild } from '../supervisor/unreadable'
 import { knownWorktree } from '../supervisor/verifyChild'
 import { onlyForPersons, withStore } from './commands'

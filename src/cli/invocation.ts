@@ -1,6 +1,6 @@
 // What every command of the command line is given: its flags, its words, where to print, and how to open the store.
 import type { parseArgs } from 'node:util'
-import type { Coxswain, CoxswainOptions } from '../supervisor/openCoxswain'
+import type { Coxswain, CoxswainOptions } from '../supervisor/coxswain'
 import type { Output } from './output'
 
 export const flagOptions = {

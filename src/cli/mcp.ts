@@ -3,7 +3,7 @@
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { serveMcp } from '../parent/mcp'
 import { parentStore } from '../parent/parentStore'
-import type { Coxswain } from '../supervisor/openCoxswain'
+import type { Coxswain } from '../supervisor/coxswain'
 import { freshSession, namedSession, type ParentSession } from '../supervisor/parentSession'
 import type { Invocation } from './invocation'
 import { UsageError } from './output'

@@ -1,5 +1,5 @@
 // What everything for parents in a window needs of its opened store, put together once.
-import type { Coxswain } from '../supervisor/openCoxswain'
+import type { Coxswain } from '../supervisor/coxswain'
 import { storeSecret, type StoreSecret } from '../supervisor/secret'
 import { parentStore, type ParentStore } from './parentStore'
 

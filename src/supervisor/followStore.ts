@@ -1,5 +1,6 @@
 // A StoreView over the files: folds every child's log, follows what grows, and needs nobody's leave. It reads only.
 import { readdir } from 'node:fs/promises'
+import type { Child } from '../core/child'
 import { isParentAway } from '../core/spawnTree'
 import { readEntry, activityOf, type TranscriptEntry } from '../core/transcript'
 import { hearBells } from '../record/bell'
@@ -28,6 +29,8 @@ interface Followed {
 export interface FollowedStore extends StoreView {
   /** Resolves once everything on disk at the time of the call has been folded. */
   refresh(): Promise<void>
+  /** Every child, with all that is on disk of it now. */
+  recorded(): Promise<readonly Child[]>
 }
 
 /** Opens the view of a store; its folders exist. Resolves once everything on disk has been folded. */
@@ -130,6 +133,13 @@ class FileStoreView implements FollowedStore {
   async refresh(): Promise<void> {
     const names = await readdir(this.paths.children).catch(() => [] as string[])
     await Promise.all(names.filter(isChildId).map((name) => this.refreshOne(name)))
+  }
+
+  /** Twice, so that of every child all is read that was on disk before the last that is read of any other. */
+  async recorded(): Promise<readonly Child[]> {
+    await this.refresh()
+    await this.refresh()
+    return this.list().map(({ child }) => child)
   }
 
   /** Reads what is new of one child; calls that come meanwhile are served by one more reading. */

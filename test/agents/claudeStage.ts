@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFi
 import { dirname, join, resolve } from 'node:path'
 import type { Child } from '../../src/core/child'
 import { isRefusal } from '../../src/supervisor/commands'
-import type { Coxswain } from '../../src/supervisor/openCoxswain'
+import type { Coxswain } from '../../src/supervisor/coxswain'
 import { eventually, Stage, type Task } from '../process/supervisor/stage'
 import { AnthropicServer, lastMessage, type ModelRequest, type Reply } from './models/anthropic'
 

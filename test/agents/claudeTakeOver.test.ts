@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Coxswain } from '../../src/supervisor/openCoxswain'
+import type { Coxswain } from '../../src/supervisor/coxswain'
 import { eventually, kill } from '../process/supervisor/stage'
 import { ClaudeStage, key } from './claudeStage'
 

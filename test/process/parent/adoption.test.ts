@@ -1,6 +1,6 @@
 // A child whose parent has gone becomes the person's, and the parent that comes back is told the truth.
 import { afterEach, expect, it } from 'vitest'
-import type { Coxswain } from '../../../src/supervisor/openCoxswain'
+import type { Coxswain } from '../../../src/supervisor/coxswain'
 import { eventually, script, Stage } from '../supervisor/stage'
 import { Parents, type Parent } from './client'
 

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import type { ChildHandle, CoxswainSession, LaunchRequest } from '../../../api/coxswain'
 import { lifecycleSession } from '../../../src/parent/lifecycle'
 import { parentsDoor } from '../../../src/parent/door'
-import type { Coxswain } from '../../../src/supervisor/openCoxswain'
+import type { Coxswain } from '../../../src/supervisor/coxswain'
 import { eventually, script, Stage } from '../supervisor/stage'
 
 let stage: Stage

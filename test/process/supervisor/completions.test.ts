@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { afterEach, describe, expect, it } from 'vitest'
 import { isRefusal, type CommandAnswer } from '../../../src/supervisor/commands'
 import type { Completion } from '../../../src/supervisor/completions'
-import type { Coxswain } from '../../../src/supervisor/openCoxswain'
+import type { Coxswain } from '../../../src/supervisor/coxswain'
 import type { Caller } from '../../../src/core/ownership'
 import { eventually, kill, script, Stage } from './stage'
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { currentAttempt, isLive } from '../../../src/core/child'
 import { isRefusal, type CommandAnswer, type SpawnRequest } from '../../../src/supervisor/commands'
-import type { Coxswain } from '../../../src/supervisor/openCoxswain'
+import type { Coxswain } from '../../../src/supervisor/coxswain'
 import type { Caller } from '../../../src/core/ownership'
 import { deafScript, eventually, script, Stage, type Printed } from './stage'
 

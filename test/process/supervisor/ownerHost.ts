@@ -3,7 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { CommandName } from '../../../src/supervisor/commands'
-import { openCoxswain, type CoxswainOptions } from '../../../src/supervisor/openCoxswain'
+import type { CoxswainOptions } from '../../../src/supervisor/coxswain'
+import { openCoxswain } from '../../../src/supervisor/openCoxswain'
 import { readSettings } from '../../../src/supervisor/settings'
 
 export interface HostOptions {

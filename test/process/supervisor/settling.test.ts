@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, expect, it, vi } from 'vitest'
 import type { ProcessIdentity } from '../../../src/core/events'
 import { Slots } from '../../../src/record/slots'
-import type { Coxswain } from '../../../src/supervisor/openCoxswain'
+import type { Coxswain } from '../../../src/supervisor/coxswain'
 import { failFiles, type Failing } from '../faults/failingFiles'
 import { eventually, script, Stage } from './stage'
 

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { isRefusal, type TaskRequest } from '../../../src/supervisor/commands'
-import type { Coxswain } from '../../../src/supervisor/openCoxswain'
+import type { Coxswain } from '../../../src/supervisor/coxswain'
 import { needsOf } from '../../../src/supervisor/payloads'
 import { eventually, Stage } from './stage'
 
