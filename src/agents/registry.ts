@@ -2,7 +2,8 @@
 // file; everybody else asks an Agent what it can do and never which one it is.
 import { z } from 'zod'
 import type { Agent } from './agent'
-import { claudeAgent, claudeSettings } from './claude'
+import { claudeAgent } from './claude'
+import { claudeSettings } from './claude/commandLine'
 import { commandLineAgent, commandLineSettings } from './commandLine'
 import { demoAgent, demoSettings, type Bundled } from './demo'
 import { issuesInWords, readSettings, type SettingsReading } from './settings'
