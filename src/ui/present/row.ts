@@ -21,7 +21,10 @@ import { noOverlaps, noStats, standingOf, type Overlap, type OverlapsOf, type St
 import {
   costWords,
   endReason,
+  appliedWords,
   hintWords,
+  interruptedBy,
+  needBrief,
   needWords,
   branchWords,
   parentWords,
@@ -69,13 +72,14 @@ export function row(
 ): Row {
   const { child } = view
   const need = needWords(child)
+  const needed = needBrief(child)
   const live = isLive(child)
   const accepts = acceptance(child)
   const verdict = child.verifying ? null : verdictWords(child)
+  const partial = child.verdict?.disposition === 'partial' && need !== null && need === verdict
   const title = titleOf(child)
-  // Beside a cut title there is room for whether it takes a steer, which is what a person looks for while it works,
-  // and for how it ended.
-  const label = cutText(title, live ? 18 : 26)
+  // The default side bar shows some 36 characters of a row: half of them for how it stands.
+  const label = cutText(title, 18)
   const agent = plainLine(child.task.recipe.label, 40)
   const doing = need ?? doingNow(view, now)
   const since = sinceOf(view)
@@ -95,20 +99,33 @@ export function row(
   const queue = waiting === 0 ? null : waiting === 1 ? t('1 steer waiting') : t('{n} steers waiting', { n: waiting })
   const hint = hintWords(child)
   const why = noSteerBrief(child)
-  const steering = !live ? null : why === null ? t('accepting steer') : t('no steer now: {why}', { why })
+  // Why it takes none is often all that can be said of it: then that is its state, and comes first.
+  const steering = !live
+    ? null
+    : why === null
+      ? t('accepting steer')
+      : doing === why
+        ? t('no steer now')
+        : t('no steer: {why}', { why })
+  // What nobody sees at work comes before whether it takes a steer; what it does while it works comes after.
+  const state = need !== null ? null : live ? doing : stateBrief(view, now)
+  const busy = child.phase === 'RUNNING' && !child.delegating && Object.keys(child.conditions).length === 0
+  const stateFirst = !busy || doing === why
   const description = [
     // What it needs comes before everything else there is room for.
-    need,
+    needed,
     view.parentAway ? t('parent away') : null,
-    steering,
     hint,
+    stateFirst ? state : null,
+    steering,
     live ? queue : null,
-    need !== null || (doing === why && live) ? null : doing,
+    stateFirst ? null : state,
     since === null ? null : rowDuration(now - since),
     child.phase === 'INTERRUPTED' && !child.discarded ? t('resume it to steer') : null,
     overlapping,
     missed > 0 && need === null ? t('{n} missed', { n: missed }) : null,
-    verdict === null || verdict === need || phaseWords(child).includes(verdict) ? null : verdict,
+    partial ? t('partial') : null,
+    verdict === null || verdict === need || state?.includes(verdict) === true ? null : verdict,
     changed,
     agent,
   ]
@@ -167,6 +184,16 @@ function doingNow(view: ChildView, now: number): string {
   return reason === null || child.discarded
     ? phaseWords(child)
     : t('failed: {reason}', { reason: plainLine(reason, 80) })
+}
+
+/** How an ended child stands, in as few words as tell it from another. */
+function stateBrief(view: ChildView, now: number): string {
+  const { child } = view
+  if (child.discarded || child.phase === 'FAILURE') return doingNow(view, now)
+  const applied = appliedWords(child)
+  if (applied !== null) return applied
+  if (child.phase === 'SUCCESS' && child.verdict?.status === 'verified') return t('verified')
+  return (child.phase === 'INTERRUPTED' ? interruptedBy(child) : null) ?? phaseWords(child)
 }
 
 /** Since when it does what it does: milliseconds since 1970, null when the time is of no use. */

@@ -35,7 +35,7 @@ export function phaseWords(child: Child): string {
 }
 
 /** Where its work has gone, or null while that is nowhere. */
-function appliedWords({ applied, appliedTo }: Child): string | null {
+export function appliedWords({ applied, appliedTo }: Child): string | null {
   if (!applied) return null
   return appliedTo === null ? t('applied') : t('applied to {branch}', { branch: plainLine(appliedTo, 60) })
 }
@@ -64,14 +64,20 @@ function plainPhaseWords(child: Child): string {
     case 'INTERRUPTED': {
       if (child.takenOver) return t('taken over in a terminal')
       if (child.paused) return t('paused')
-      const cause = currentAttempt(child)?.endRequest?.cause
-      return cause === undefined ? t('interrupted') : t('interrupted: {cause}', { cause: causes[cause]() })
+      const cause = interruptedBy(child)
+      return cause === null ? t('interrupted') : t('interrupted: {cause}', { cause })
     }
     case 'CANCELLED':
       return t('stopped')
     case 'UNKNOWN':
       return t('cannot be seen')
   }
+}
+
+/** What an interrupted child was interrupted by, or null when that is not known or it was paused. */
+export function interruptedBy(child: Child): string | null {
+  const cause = child.paused || child.takenOver ? undefined : currentAttempt(child)?.endRequest?.cause
+  return cause === undefined ? null : causes[cause]()
 }
 
 /** Why the last attempt ended the way it did, one line, or null when there is nothing to say beyond the phase. */
@@ -170,6 +176,15 @@ export function needWords(child: Child): string | null {
   if (missed > 0 && settled && !child.discarded)
     return missed === 1 ? t('1 steer was missed') : t('{n} steers were missed', { n: missed })
   return null
+}
+
+/** The same where there is little room: the word that tells it from another need comes first. */
+export function needBrief(child: Child): string | null {
+  const need = needWords(child)
+  const ask = openRequests(child)[0]?.ask
+  if (need !== null && isLive(child) && ask?.kind === 'approval')
+    return t('wants {tool}', { tool: plainLine(ask.tool, 60) })
+  return need !== null && need === verdictWords(child) && child.verdict !== null ? statusWords(child.verdict) : need
 }
 
 /** Why it takes no steer right now, in a word or two, for places with little room; null when it takes one. */

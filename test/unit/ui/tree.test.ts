@@ -71,38 +71,38 @@ test.each<[string, Partial<Child>, string]>([
   [
     'waits for a slot',
     { phase: 'PENDING', waitingForSlot: true, attempts: [] },
-    '(clock) Fix the null check | accepting steer · waiting for a free slot · 1m · Demo agent',
+    '(clock) Fix the null check | waiting for a free slot · accepting steer · 1m · Demo agent',
   ],
   [
     'starts',
     { phase: 'STARTING', attempts: [attempt({ launchedAt: null })] },
-    '(loading~spin) Fix the null check | accepting steer · starting · 1m · Demo agent',
+    '(loading~spin) Fix the null check | starting · accepting steer · 1m · Demo agent',
   ],
   [
     'is being paused',
     { attempts: [attempt({ endRequest: { cause: 'interrupt', reason: '', by: { kind: 'person' }, at: at(5) } })] },
-    '(sync~spin) Fix the null check | no steer now: pausing · 1m · Demo agent',
+    '(sync~spin) Fix the null check | pausing · no steer now · 1m · Demo agent',
   ],
   [
     'is being stopped',
     { phase: 'CANCEL_REQUESTED' },
-    '(stop-circle) Fix the null check | no steer now: stopping · 1m · Demo agent',
+    '(stop-circle) Fix the null check | stopping · no steer now · 1m · Demo agent',
   ],
-  ['is verified now', { verifying: true }, '(beaker) Fix the null check | no steer now: verifying · 1m · Demo agent'],
+  ['is verified now', { verifying: true }, '(beaker) Fix the null check | verifying · no steer now · 1m · Demo agent'],
   [
     'is rate limited',
     { conditions: { rate_limited: { words: 'rate limited', until: at(600) } } },
-    `(sync~spin) Fix the null check | accepting steer · rate limited until ${new Date(at(600)).toTimeString().slice(0, 5)} · 1m · Demo agent`,
+    `(sync~spin) Fix the null check | rate limited until ${new Date(at(600)).toTimeString().slice(0, 5)} · accepting steer · 1m · Demo agent`,
   ],
   [
     'tries again in a moment',
     { conditions: { retrying: { words: 'retrying the model, 1 of 4', until: at(61) } } },
-    '(sync~spin) Fix the null check | accepting steer · retrying the model, 1 of 4 · 1m · Demo agent',
+    '(sync~spin) Fix the null check | retrying the model, 1 of 4 · accepting steer · 1m · Demo agent',
   ],
   [
     'cannot be steered',
     { task: { ...child().task, recipe: recipe({ abilities: { ...recipe().abilities, steerMode: 'none' } }) } },
-    '(sync~spin) Fix the null check | no steer now: pause it first · working · 1m · Demo agent',
+    '(sync~spin) Fix the null check | no steer: pause it first · working · 1m · Demo agent',
   ],
   [
     'has steers waiting',
@@ -112,7 +112,7 @@ test.each<[string, Partial<Child>, string]>([
   [
     'wants to use a tool',
     { requests: [approval('Bash')] },
-    '(shield) Fix the null check | wants to use Bash · accepting steer · 1m · Demo agent',
+    '(shield) Fix the null check | wants Bash · accepting steer · 1m · Demo agent',
   ],
   [
     'is out of sight',
@@ -130,12 +130,12 @@ test.each<[string, Partial<Child>, string]>([
         }),
       ],
     },
-    '(debug-pause) Fix the null check | interrupted: time limit reached · 30s · resume it to steer · Demo agent',
+    '(debug-pause) Fix the null check | time limit reached · 30s · resume it to steer · Demo agent',
   ],
   [
     'was verified',
     ended('SUCCESS', { verdict: verdict() }),
-    '(verified-filled) Fix the null check | succeeded, verified · 30s · Demo agent',
+    '(verified-filled) Fix the null check | verified · 30s · Demo agent',
   ],
   [
     'failed a check',
@@ -146,7 +146,7 @@ test.each<[string, Partial<Child>, string]>([
         checks: [{ check: { file_exists: { path: 'a' } }, result: 'FAIL', reason: 'absent', recoverable: true, ms: 1 }],
       }),
     }),
-    '(warning) Fix the null check | partial, 1 check failed · 30s · Demo agent',
+    '(warning) Fix the null check | 1 check failed · 30s · partial · Demo agent',
   ],
   [
     'was not verified',
@@ -185,6 +185,47 @@ test.each<[string, Partial<Child>, string]>([
   ],
 ])('a child that %s', (_what, over, shown) => {
   expect(one(over)).toBe(shown)
+})
+
+test('at the default width of the side bar a row with a long title says how it stands, and what it needs', () => {
+  const failed = verdict({
+    status: 'failed',
+    disposition: 'partial',
+    checks: [{ check: { file_exists: { path: 'a' } }, result: 'FAIL', reason: 'absent', recoverable: true, ms: 1 }],
+  })
+  const visible = (over: Partial<Child>, seen: Partial<Omit<ChildView, 'child'>> = {}): string => {
+    const { label, description } = row(
+      view({ title: 'Count the empty berths in src/harbour.js', ...over }, seen),
+      now(90),
+    )
+    return `${label} ${description}`.slice(0, 36)
+  }
+  expect([
+    visible({}),
+    visible({ requests: [question()] }),
+    visible({ requests: [approval('Bash')] }),
+    visible({ suggestion: { action: 'steer', reason: 'drift: it edits lib/a.js' } }),
+    visible({ conditions: { rate_limited: { words: 'rate limited', until: null } } }),
+    visible({ phase: 'CANCEL_REQUESTED' }),
+    visible({}, { parentAway: true }),
+    visible(ended('SUCCESS', { verdict: verdict() })),
+    visible(ended('SUCCESS', { verdict: failed })),
+    visible(ended('SUCCESS', { applied: true, appliedTo: 'main' })),
+  ]).toEqual([
+    'Count the empty b… accepting steer ·',
+    'Count the empty b… asks: Which file ',
+    'Count the empty b… wants Bash · acce',
+    'Count the empty b… steer it? drift: ',
+    'Count the empty b… rate limited · ac',
+    'Count the empty b… stopping · no ste',
+    'Count the empty b… parent away · acc',
+    'Count the empty b… verified · 30s · ',
+    'Count the empty b… 1 check failed · ',
+    'Count the empty b… applied to main ·',
+  ])
+  expect(one(ended('SUCCESS', { applied: true, appliedTo: 'main', verdict: verdict() }))).toBe(
+    '(verified-filled) Fix the null check | applied to main · 30s · verified · Demo agent',
+  )
 })
 
 test('a stopped child that changed files is there for review, with how much it changed', () => {
