@@ -165,15 +165,19 @@ export class Workbench {
 
   /** A row's context menu entry. VS Code in a browser draws the menu itself. */
   async rowMenu(row: Locator, entry: string): Promise<void> {
-    await row.click({ button: 'right' })
-    await this.pickFromMenu(entry)
+    await this.pickFromMenu(() => row.click({ button: 'right', timeout: 3_000 }), entry)
   }
 
-  /** An entry of the menu that is open. */
-  async pickFromMenu(entry: string): Promise<void> {
+  /** An entry of a menu. What opens it is done again while it lacks the entry, or closes as the window takes the focus away. */
+  async pickFromMenu(open: () => Promise<void>, entry: string): Promise<void> {
     const menu = this.page.locator('.monaco-menu')
     const item = menu.getByRole('menuitem', { name: entry })
-    await item.waitFor()
+    await until(`a menu offers "${entry}"`, async () => {
+      await this.page.keyboard.press('Escape')
+      await open()
+      await item.waitFor({ timeout: 3_000 })
+      return true
+    })
     await until(`the menu takes "${entry}"`, async () => {
       // VS Code ignores a click that comes right after the menu opened.
       if (await item.isVisible()) await item.click({ timeout: 2_000 })
