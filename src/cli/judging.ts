@@ -5,6 +5,7 @@ import { decide as decideWhat, tailOf, type Decision, type WatchedChild } from '
 import { plainLine } from '../core/plainText'
 import { describeVerdict } from '../core/verdict'
 import { checkAudit } from '../record/audit'
+import { readText } from '../record/readFile'
 import type { Coxswain } from '../supervisor/coxswain'
 import { listAnswer } from '../supervisor/payloads'
 import { z } from 'zod'
@@ -124,9 +125,10 @@ export async function audit({ open, out, flags }: Invocation): Promise<number> {
     }
     let text = ''
     try {
-      text = readFileSync(paths.audit, 'utf8')
-    } catch {
+      text = await readText(paths.audit)
+    } catch (error) {
       // No deed yet.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     }
     if (out.json) process.stdout.write(text)
     else for (const line of text.split('\n').filter(Boolean)) out.print({}, deedText(coxswain, line))

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { dataFolder } from '../record/paths'
+import { readTextSync } from '../record/readFile'
 import { readSettings, settingNames, type Settings } from '../supervisor/settings'
 import { UsageError } from './output'
 
@@ -43,10 +44,11 @@ function readObject(what: string, file: string, mayBeAbsent: boolean): object {
 
 function readJson(what: string, file: string, mayBeAbsent: boolean): unknown {
   try {
-    return JSON.parse(readFileSync(file, 'utf8'))
+    // An agents file may come through a pipe.
+    return JSON.parse(mayBeAbsent ? readTextSync(file) : readFileSync(file, 'utf8'))
   } catch (error) {
     if (mayBeAbsent && (error as NodeJS.ErrnoException).code === 'ENOENT') return {}
     const why = error instanceof Error ? error.message : String(error)
-    throw new UsageError('invalid', `The ${what} file ${file} cannot be used: ${why}.`)
+    throw new UsageError('invalid', `The ${what} file ${file} cannot be used: ${why.replace(/\.$/, '')}.`)
   }
 }

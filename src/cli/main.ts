@@ -15,6 +15,7 @@ import { machineSettings } from './machineSettings'
 import { run } from './run'
 import { setup } from './setup'
 import { supervise } from './supervise'
+import { isForeseen, troubleInWords } from '../supervisor/troubleInWords'
 
 const usage = `Usage: coxswain COMMAND [options]
 
@@ -92,11 +93,18 @@ export async function main(argv: readonly string[]): Promise<number> {
   try {
     return await dispatch(argv, out)
   } catch (error) {
-    if (!(error instanceof UsageError)) throw error
-    if (json) process.stdout.write(`${JSON.stringify({ error: { code: error.code, message: error.message } })}\n`)
-    process.stderr.write(`coxswain: ${error.message}\n`)
+    const told = inOneSentence(error)
+    if (json) process.stdout.write(`${JSON.stringify({ error: { code: told.code, message: told.message } })}\n`)
+    process.stderr.write(`coxswain: ${told.message}\n`)
     return 2
   }
+}
+
+/** Throws what was not foreseen. */
+function inOneSentence(error: unknown): UsageError {
+  if (error instanceof UsageError) return error
+  if (isForeseen(error)) return new UsageError('unavailable', troubleInWords(error))
+  throw error
 }
 
 async function dispatch(argv: readonly string[], out: Output): Promise<number> {

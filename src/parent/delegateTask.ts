@@ -1,6 +1,7 @@
 // `delegate_task`, the one tool of a parent agent, whoever carries it (MCP, the editor's chat): a wish in, an answer out,
 // and with it the completions that are due. Nothing here waits for a child, save where a person configured join mode.
 import { isRefusal, type Refusal } from '../supervisor/commands'
+import { troubleInWords } from '../supervisor/troubleInWords'
 import { isOver } from '../supervisor/waiting'
 import type { Due, ParentStore } from './parentStore'
 import { readWish, type Wish } from './wish'
@@ -17,11 +18,15 @@ Do not delegate mechanical work: a loop with no judgment, one tool call, what ne
 Children see nothing of this conversation and nothing of each other: write each goal so that it stands alone.
 list, steer, stop, interrupt and result are free and at hand at any time, also when every place is taken. A completion says what a child claims and what was verified; those are two things.`
 
+const unreadDue = 'What your children came to could not be read now and comes with a later answer.'
+
 /** An answer on its way to a parent agent. */
 export interface Told {
   readonly answer: object
   readonly refused: boolean
   readonly due: readonly Due[]
+  /** Why it does not carry what is due. */
+  readonly trouble?: string
   /** To be called when it has left: what it carries counts as taken with the parent's next call. */
   written(): void
   /** To be called instead when it will not leave: what it carries goes with the next answer. */
@@ -57,24 +62,28 @@ export class DelegateTask {
     const joined: string[] = []
     try {
       const done = isRefusal(said) ? said : await this.act(said.wish, store, signal, joined)
-      const due = (await store.due()).filter(
+      // What was done is answered all the same: who hears that it failed does it again.
+      const all = await store.due().catch(troubleInWords)
+      const due = (typeof all === 'string' ? [] : all).filter(
         ({ id, children }) =>
           !this.carried.has(id) && children.every((child) => !this.joining.has(child) || joined.includes(child)),
       )
       // Made after what is due was read, so that a list never shows as running what the same answer says has ended.
-      return this.told(done ?? store.list(), due)
+      const answer = done ?? store.list()
+      return this.told(answer, due, typeof all === 'string' ? `${unreadDue} ${all}` : undefined)
     } finally {
       for (const id of joined) this.joining.delete(id)
     }
   }
 
-  private told(answer: object, due: readonly Due[]): Told {
+  private told(answer: object, due: readonly Due[], trouble?: string): Told {
     const ids = due.map(({ id }) => id)
     for (const id of ids) this.carried.add(id)
     return {
       answer,
       refused: isRefusal(answer),
       due,
+      ...(trouble === undefined ? {} : { trouble }),
       written: () => {
         for (const id of ids) this.taken.add(id)
       },
@@ -146,7 +155,7 @@ async function caughtUp<T>(store: ParentStore, doing: Promise<T>): Promise<T> {
   return answer
 }
 
-/** As a model reads it: the answer as JSON, then what is due, each in words. */
-export function asTexts({ answer, due }: Told): string[] {
-  return [JSON.stringify(answer), ...due.map(({ text }) => text)]
+/** As a model reads it: the answer as JSON, then what is due, each in words, or why that has to wait. */
+export function asTexts({ answer, due, trouble }: Told): string[] {
+  return [JSON.stringify(answer), ...due.map(({ text }) => text), ...(trouble === undefined ? [] : [trouble])]
 }

@@ -4,6 +4,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { syncFolder } from './atomicWrite'
+import { mustBeFile } from './readFile'
 
 const newline = 0x0a
 const openFlags = constants.O_RDWR | constants.O_APPEND | constants.O_NOFOLLOW
@@ -34,7 +35,9 @@ export class AppendFile {
   static async open(path: string): Promise<AppendFile> {
     const file = await open(path, openFlags | constants.O_CREAT, 0o600)
     try {
-      const { size } = await file.stat()
+      const found = await file.stat()
+      mustBeFile(path, found)
+      const { size } = found
       const end = await lastLineEnd(file, size)
       if (end < size) await file.truncate(end)
       return new AppendFile(path, file, end, size - end)

@@ -1,8 +1,11 @@
 // How an owner tells readers, in whatever process, that something of a child changed: it touches a file named after the
 // child. The bell carries no truth; who hears it reads the child's own files.
-import { type FSWatcher, watch } from 'node:fs'
+import { constants, type FSWatcher, watch } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+
+/** Through no link, and waiting for nobody. */
+const flag = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 export class Bell {
   private readonly due = new Set<string>()
@@ -21,7 +24,7 @@ export class Bell {
   private async run(): Promise<void> {
     for (const id of this.due) {
       this.due.delete(id)
-      await writeFile(join(this.folder, id), '1', { mode: 0o600 }).catch(() => undefined)
+      await writeFile(join(this.folder, id), '1', { mode: 0o600, flag }).catch(() => undefined)
     }
     this.ringing = false
   }

@@ -2,11 +2,12 @@
 // frozen former owner can always be told from the present one. Whether a process lives is asked through a function
 // handed in; this file sends no signals and opens no sockets.
 import { existsSync, utimesSync, writeFileSync } from 'node:fs'
-import { readdir, readFile, stat, unlink } from 'node:fs/promises'
+import { readdir, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { identitySchema, type ProcessIdentity } from '../core/events'
 import { createWhole } from './atomicWrite'
+import { readText } from './readFile'
 
 const ownerSchema = z.object({
   v: z.literal(1),
@@ -120,7 +121,7 @@ async function highestEpoch(folder: string): Promise<number> {
 }
 
 async function readRecord(folder: string, epoch: number): Promise<OwnerRecord | undefined> {
-  const text = await readFile(join(folder, `epoch.${epoch}`), 'utf8').catch(() => '')
+  const text = await readText(join(folder, `epoch.${epoch}`)).catch(() => '')
   try {
     return ownerSchema.parse(JSON.parse(text))
   } catch {

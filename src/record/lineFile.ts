@@ -1,6 +1,7 @@
 // Reads a file of lines from where it stopped last time. What is not whole yet waits; reading never writes.
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
+import { mustBeFile } from './readFile'
 
 const newline = 0x0a
 const block = 256 * 1024
@@ -48,7 +49,9 @@ export class LineFile {
     )
     if (file === undefined) return
     try {
-      const { size } = await file.stat()
+      const found = await file.stat()
+      mustBeFile(this.#path, found)
+      const { size } = found
       if (size < this.#offset || !(await this.#isKnown(file))) {
         this.goTo(fileStart)
         onRestart()

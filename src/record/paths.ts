@@ -39,6 +39,8 @@ export interface AttemptPaths {
 
 export interface StorePaths {
   readonly root: string
+  /** Whose store it is. */
+  readonly repository: string
   readonly children: string
   readonly owner: string
   /** One file per window that shows this store, naming its process. */
@@ -90,6 +92,7 @@ export function storePaths(root: string): StorePaths {
   const children = join(root, 'children')
   return {
     root,
+    repository: join(root, 'repository.json'),
     children,
     owner: join(root, 'owner'),
     present: join(root, 'present'),
@@ -142,6 +145,11 @@ function socketFolder(root: string): string {
   return join(short, `coxswain-${userInfo().uid}-${hash(root)}`)
 }
 
+/** Something in the store is not as it must be; the message says what a person can do. */
+export class StoreError extends Error {
+  override readonly name = 'StoreError'
+}
+
 /**
  * Makes a folder that only this user can enter, and its parents. Throws when something else stands in its place: a link,
  * or a folder of another user or open to others. Answers the topmost folder it made, if it made any.
@@ -151,7 +159,7 @@ export function makeFolder(path: string): string | undefined {
   const found = lstatSync(path)
   const mine = found.isDirectory() && (process.getuid === undefined || found.uid === process.getuid())
   if (!mine || (found.mode & 0o077) !== 0)
-    throw new Error(`${path} is not a private folder of this user. Remove it or make it 0700, then try again.`)
+    throw new StoreError(`${path} is not a private folder of this user. Remove it or make it 0700, then try again.`)
   return topmost
 }
 

@@ -1,9 +1,10 @@
 // Which processes are there: one file per process that names it, in the folder of what it is there for. Windows that show a
 // store say so, and let an owner without a window know that a person is at hand; processes that speak for a parent say so,
 // and let a person know that it has not gone.
-import { readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { identitySchema, type ProcessIdentity } from '../core/events'
+import { readTextSync } from './readFile'
 
 /** Says that this process is there, until disposed. */
 export function bePresent(folder: string, me: ProcessIdentity): { dispose(): void } {
@@ -16,7 +17,7 @@ export function bePresent(folder: string, me: ProcessIdentity): { dispose(): voi
 export function isAnyonePresent(folder: string, isRunning: (identity: ProcessIdentity) => boolean): boolean {
   return namesIn(folder).some((name) => {
     try {
-      const parsed = identitySchema.safeParse(JSON.parse(readFileSync(join(folder, name), 'utf8')))
+      const parsed = identitySchema.safeParse(JSON.parse(readTextSync(join(folder, name))))
       return parsed.success && isRunning(parsed.data)
     } catch {
       return false

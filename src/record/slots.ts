@@ -1,12 +1,13 @@
 // How many children may live on this machine at once, over all windows and repositories: one small file per slot in the
 // user's data folder, taken by exclusive create and naming the process that holds it. A slot whose holder is dead is free.
 import { randomBytes } from 'node:crypto'
-import { link, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { link, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { identitySchema, type ProcessIdentity } from '../core/events'
 import { writeWhole } from './atomicWrite'
 import { makeFolder } from './paths'
+import { readText } from './readFile'
 
 const slotSchema = z.object({
   v: z.literal(1),
@@ -164,7 +165,7 @@ async function linked(from: string, to: string): Promise<boolean> {
 
 async function readSlot(path: string): Promise<Slot | undefined> {
   try {
-    const parsed = slotSchema.safeParse(JSON.parse(await readFile(path, 'utf8')))
+    const parsed = slotSchema.safeParse(JSON.parse(await readText(path)))
     return parsed.success ? parsed.data : undefined
   } catch {
     return undefined

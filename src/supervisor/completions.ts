@@ -1,10 +1,10 @@
 // What a parent hears of its children between its turns: the completions it is owed, with the results, and the notices of
 // pauses. Read from the files of the store by whoever asks; only the owner acknowledges.
-import { readFile } from 'node:fs/promises'
 import type { Attempt, Child } from '../core/child'
 import { completionsOf, everyNotice, noticesOf, type DueCompletion, type DueNotice } from '../core/completion'
 import { sessionOf, type Caller } from '../core/ownership'
 import type { StorePaths } from '../record/paths'
+import { readText } from '../record/readFile'
 import { relayText } from './relay'
 import { settledResult, type ChildResult } from './results'
 
@@ -88,7 +88,7 @@ async function told(due: DueCompletion, paths: StorePaths): Promise<Completion> 
 async function wholeSummaries(results: readonly ChildResult[]): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
   for (const { subagent_id, summary_file } of results) {
-    const text = summary_file === null ? undefined : await readFile(summary_file, 'utf8').catch(() => undefined)
+    const text = summary_file === null ? undefined : await readText(summary_file).catch(() => undefined)
     if (text !== undefined) found.set(subagent_id, text)
   }
   return found

@@ -1,16 +1,16 @@
 // The one file through which programs outside start our command line: a small script whose place never changes, rewritten
 // by every owner, so that an updated or moved installation does not leave a dead path in somebody's configuration.
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { nodeCandidates, probeNode } from '../process/probeNode'
 import { writeWhole } from '../record/atomicWrite'
 import { dataFolder, makeFolder } from '../record/paths'
+import { readText } from '../record/readFile'
 
 /** Writes the launcher into `folder` unless it is there already, and answers its path. Runs `cli` with the program `node`. */
 export async function writeLauncher(folder: string, node: string, cli: string): Promise<string> {
   const path = join(folder, 'coxswain')
   const script = `#!/bin/sh\nELECTRON_RUN_AS_NODE=1 exec ${quoted(node)} ${quoted(cli)} "$@"\n`
-  const present = await readFile(path, 'utf8').catch(() => '')
+  const present = await readText(path).catch(() => '')
   if (present !== script) await writeWhole(path, script, 0o700)
   return path
 }

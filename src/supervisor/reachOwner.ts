@@ -13,7 +13,7 @@ import { newId } from './newId'
 import { askOwner } from './ownerSocket'
 import type { Ownership } from './ownership'
 import type { OwnPrograms } from './ownPrograms'
-import { troubleInWords } from './troubleInWords'
+import { isForeseen, troubleInWords } from './troubleInWords'
 
 const ownersInWords: Readonly<Record<OwnerRecord['role'], string>> = {
   window: 'the VS Code window',
@@ -42,7 +42,7 @@ export class ReachOwner {
     try {
       return await this.reach(caller, name, wanted)
     } catch (error) {
-      this.options.log('error', 'a command failed', { command: name, stack: stackOf(error) })
+      if (!isForeseen(error)) this.options.log('error', 'a command failed', { command: name, stack: stackOf(error) })
       return unavailable(troubleInWords(error))
     }
   }

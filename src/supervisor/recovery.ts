@@ -1,11 +1,11 @@
 // Finding out what became of an attempt that nobody follows: its keeper is attached to, or what it said before its end is
 // told and the end put on record. It never starts a replacement.
-import { readFile } from 'node:fs/promises'
 import type { Conversation } from '../agents/agent'
 import { currentAttempt, type Attempt, type Child } from '../core/child'
 import { resting } from '../core/pulse'
 import type { KeeperLink } from '../process/keeperLink'
 import type { ChildPaths } from '../record/paths'
+import { readText } from '../record/readFile'
 import { Past, rejoin, Talk } from './attempt'
 import type { AttemptEnd } from './attemptEnd'
 import { keeperEnded } from './attemptWords'
@@ -126,4 +126,4 @@ export class Recovery {
   }
 }
 
-const readPrompt = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '')
+const readPrompt = (path: string): Promise<string> => readText(path).catch(() => '')

@@ -1,10 +1,10 @@
 // The result of a round: the same object each time it is asked for, bounded, with a hash that depends on the outcome only.
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { canonicalJson } from '../core/canonicalJson'
 import { currentAttempt, totalUsage, type Child } from '../core/child'
 import type { Verdict } from '../core/events'
 import type { ChildPaths, StorePaths } from '../record/paths'
+import { readText } from '../record/readFile'
 import type { WorktreeState } from './tools'
 import { worktreeFacts, type WorktreeFacts } from './worktreeFacts'
 
@@ -110,12 +110,36 @@ export async function readResult(paths: StorePaths, child: Child, round: number)
     : undefined
 }
 
-/** The result of a round that has one. One that is not in the store any more leaves its child unknown, and says so. */
+/**
+ * The result of a round that has one. One that is not in the store any more, or is damaged, leaves its child unknown, and
+ * says so. Rejects while the system does not let it be read: it may yet.
+ */
 export async function settledResult(paths: StorePaths, child: Child, round: number): Promise<ChildResult> {
-  const text = await readFile(paths.child(child.id).result(round), 'utf8').catch(() => undefined)
-  if (text !== undefined) return JSON.parse(text) as ChildResult
-  const kept =
-    'Results are kept for as long as coxswain.keepFinishedDays says; its worktree and branch are not removed.'
+  const path = paths.child(child.id).result(round)
+  try {
+    return resultIn(await readText(path), child, round)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== undefined && !neverRead.has(code)) throw error
+    const why =
+      code === 'ENOENT'
+        ? 'The result of this round is not in the store any more. Results are kept for as long as coxswain.keepFinishedDays says; its worktree and branch are not removed.'
+        : `The result of this round cannot be read: ${path} is damaged. Its worktree and branch are as they were.`
+    return unknownResult(child, round, why)
+  }
+}
+
+/** What stands there is no file, and no further try will find one. */
+const neverRead = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO', 'EISDIR'])
+
+/** Throws when `text` is none of this child's round. */
+function resultIn(text: string, child: Child, round: number): ChildResult {
+  const result = JSON.parse(text) as Partial<ChildResult> | null
+  if (result?.subagent_id !== child.id || result.round !== round) throw new Error('It is the result of something else.')
+  return result as ChildResult
+}
+
+function unknownResult(child: Child, round: number, failure: string): ChildResult {
   return {
     subagent_id: child.id,
     title: child.title,
@@ -132,7 +156,7 @@ export async function settledResult(paths: StorePaths, child: Child, round: numb
     worktree: null,
     exit: null,
     stderr_tail: null,
-    failure: `The result of this round is not in the store any more. ${kept}`,
+    failure,
     result_hash: '',
     summary_file: null,
     transcript: child.liveTranscript,

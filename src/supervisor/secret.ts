@@ -2,10 +2,10 @@
 // user can read it.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { canonicalJson } from '../core/canonicalJson'
 import { createWhole } from '../record/atomicWrite'
-import type { StorePaths } from '../record/paths'
+import { StoreError, type StorePaths } from '../record/paths'
+import { readText } from '../record/readFile'
 
 export interface StoreSecret {
   /** 64 hex characters over the value's canonical JSON. */
@@ -18,8 +18,9 @@ export interface StoreSecret {
 export async function storeSecret(paths: StorePaths): Promise<StoreSecret> {
   // Of many that make it at once one wins, and all read that one.
   if (!existsSync(paths.secret)) await createWhole(paths.secret, randomBytes(32).toString('hex'))
-  const key = Buffer.from((await readFile(paths.secret, 'utf8')).trim(), 'hex')
-  if (key.length !== 32) throw new Error(`${paths.secret} is damaged. Move it away; handles given out so far then end.`)
+  const key = Buffer.from((await readText(paths.secret)).trim(), 'hex')
+  if (key.length !== 32)
+    throw new StoreError(`${paths.secret} is damaged. Move it away; handles given out so far then end.`)
   const digest = (value: unknown): Buffer => createHmac('sha256', key).update(canonicalJson(value)).digest()
   return {
     sign: (value) => digest(value).toString('hex'),

@@ -1,6 +1,5 @@
 // The setup of a repository: what a person agreed to, what the repository offers, and carrying it out in a new worktree.
 // Nothing runs or is copied but what is in our own store, and an offer that changed since is asked about again.
-import { readFile } from 'node:fs/promises'
 import type { Child } from '../core/child'
 import { plainText } from '../core/plainText'
 import {
@@ -25,7 +24,8 @@ import { runCommand, type CommandOutcome } from '../process/runCommand'
 import { lastLines } from '../process/stderrTail'
 import { writeWhole } from '../record/atomicWrite'
 import { OutputLog } from '../record/outputLog'
-import type { StorePaths } from '../record/paths'
+import { StoreError, type StorePaths } from '../record/paths'
+import { readText } from '../record/readFile'
 import { globBases, globMatcher } from '../verification/globs'
 import { z } from 'zod'
 import type { Problem } from './problem'
@@ -48,18 +48,29 @@ export async function readSetups(paths: StorePaths, topLevel: string): Promise<S
 }
 
 async function readChosen(paths: StorePaths): Promise<ChosenSetup | null> {
-  const file = await readFile(paths.setup, 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const file = await readText(paths.setup).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
     throw error
   })
   if (file === null) return null
-  const stored = storedSchema.parse(JSON.parse(file))
+  const stored = storedIn(file)
   if (stored === null) return null
-  const { text, hash, from, at } = stored
-  const parsed = parseOffer(text)
-  if (sha256(text) !== hash || !parsed.ok)
-    throw new Error(`${paths.setup} is not as it was agreed to. Set it again with "coxswain setup".`)
+  const parsed = stored === undefined ? undefined : parseOffer(stored.text)
+  if (stored === undefined || parsed?.ok !== true || sha256(stored.text) !== stored.hash)
+    throw new StoreError(
+      `${paths.setup} is not as it was agreed to. Set it again with "coxswain setup set", or "coxswain setup clear" it.`,
+    )
+  const { hash, from, at } = stored
   return { setup: parsed.setup, hash, from, at }
+}
+
+/** Null: nothing is set up. Undefined: it is none of ours. */
+function storedIn(file: string): z.infer<typeof storedSchema> | undefined {
+  try {
+    return storedSchema.parse(JSON.parse(file))
+  } catch {
+    return undefined
+  }
 }
 
 async function readOffer(topLevel: string): Promise<(OfferedSetup & { readonly text: string }) | null> {

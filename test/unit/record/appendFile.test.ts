@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import {
   existsSync,
   readdirSync,
@@ -169,4 +170,10 @@ describe('reading lines', () => {
     symlinkSync(join(place, 'log'), join(place, 'link'))
     await expect(linesOf(join(place, 'link'))).rejects.toThrow(/ELOOP/)
   })
+})
+
+it('a FIFO in its place takes nothing that nobody would keep', async () => {
+  const path = join(folder(), 'log')
+  execFileSync('mkfifo', [path])
+  await expect(AppendFile.open(path)).rejects.toThrow(`${path} is no ordinary file.`)
 })
