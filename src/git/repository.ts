@@ -28,6 +28,7 @@ export type ProblemCode =
   | 'cancelled'
   | 'add-failed'
   | 'not-ours'
+  | 'other-store'
   | 'would-lose'
   | 'unproven'
   | 'gone'

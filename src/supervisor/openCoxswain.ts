@@ -6,9 +6,15 @@ import { join } from 'node:path'
 import type { Caller } from '../core/ownership'
 import type { Setups } from '../core/setup'
 import { Git } from '../git/git'
-import { inspectRepository, type Problem as GitProblem, type Repository } from '../git/repository'
+import {
+  inspectRepository,
+  problem as gitProblem,
+  type Problem as GitProblem,
+  type Repository,
+} from '../git/repository'
 import { identityOf, isRunning } from '../process/identity'
 import { placeFolder } from '../record/atomicWrite'
+import { belongTo } from '../record/belonging'
 import { readOwner } from '../record/lease'
 import { dataFolder, defaultStore, storePaths, type StorePaths } from '../record/paths'
 import { bePresent } from '../record/presence'
@@ -56,9 +62,17 @@ async function open(options: CoxswainOptions): Promise<Coxswain | GitProblem> {
     paths.sockets,
   ])
     await placeFolder(folder)
+  const theirs = await belongTo(paths, repository.commonDir)
+  if (theirs !== repository.commonDir) return anothersStore(paths, theirs, repository.commonDir)
   const view = await followStore(paths)
   return new OpenStore({ ...options, caller: callerOf(options, view) }, repository, paths, view)
 }
+
+const anothersStore = ({ root, repository }: StorePaths, theirs: string, ours: string): GitProblem =>
+  gitProblem(
+    'other-store',
+    `${root} is the store of ${theirs}, not of ${ours}. Leave out --store, or name that repository with --repo. If that repository was moved here, remove ${repository} first.`,
+  )
 
 /** A child that calls Coxswain acts as that child, never as the person. */
 function callerOf({ role, caller, environment }: CoxswainOptions, view: StoreView): Caller {

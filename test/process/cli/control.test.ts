@@ -653,6 +653,23 @@ describe('looking', () => {
     expect((await stage.json('show', id, '--store', store)).phase).toBe('SUCCESS')
     expect(stage.left().children).toEqual([])
   })
+
+  it('touches nothing of a store that is another repository’s', async () => {
+    stage = Stage.make()
+    const id = await stage.detached(script({ write: { path: 'x.md', text: 'x\n' } }, { commit: 'Add x' }))
+    const { worktree } = await stage.settled(id)
+    await eventually(() => stage.ps().length === 0, 'the supervisor has left', 20_000)
+    const other = join(stage.root, 'other')
+    execFileSync('git', ['clone', '-q', stage.repo, other], { env: stage.environment })
+    const store = ['--repo', other, '--store', stage.paths.root]
+    for (const args of [['list'], ['doctor'], ['discard', id, '--force'], ['run', '--task', stage.tasks('More')]]) {
+      const { code, err } = await stage.cli(...args, ...store)
+      const words = `coxswain: ${stage.paths.root} is the store of ${stage.repo}/.git, not of ${other}/.git. `
+      expect([args[0], code, err.slice(0, words.length)]).toEqual([args[0], 2, words])
+    }
+    expect(existsSync(join(worktree?.path ?? '', 'x.md'))).toBe(true)
+    expect(stage.left().children).toEqual([id])
+  })
 })
 
 it('says of a pause and of a stop what was asked for', async () => {
