@@ -33,8 +33,7 @@ async function newClaude(workbench: Workbench, goal: string, file: string): Prom
   await workbench.answer(goal)
   await workbench.pick('Claude Code')
   await workbench.pick('Light contract…')
-  await workbench.inputMessage.filter({ hasText: 'Files it must deliver' }).waitFor()
-  await workbench.answer(file)
+  await workbench.answer(file, 'Files it must deliver')
   const panel = workbench.webview()
   await panel.getByRole('heading', { level: 1, name: goal }).waitFor()
   return panel
@@ -115,8 +114,7 @@ test(
     await workbench.screenshot('claude-paused')
     await workbench.run('Coxswain: Resume')
     await workbench.pick('Paint the mast')
-    await workbench.inputMessage.filter({ hasText: 'A message is optional' }).waitFor()
-    await workbench.answer('CORRECTION taller')
+    await workbench.answer('CORRECTION taller', 'A message is optional')
     await panel.locator('.request').filter({ hasText: 'Tall-mast' }).waitFor()
     expect([times('mast', 2, 'CORRECTION'), times('mast', 2, 'MARKER green')]).toEqual([1, 1])
 

@@ -64,8 +64,7 @@ test(
     await workbench.screenshot('claude-taken-over')
 
     await panel.getByRole('button', { name: 'Hand back…' }).click()
-    await workbench.inputMessage.filter({ hasText: 'A message is optional' }).waitFor()
-    await workbench.answer('Now you again')
+    await workbench.answer('Now you again', 'A message is optional')
     await said(panel, 'Went on.').waitFor()
     await panel.locator('.phase').filter({ hasText: 'says it is done' }).waitFor()
     expect(JSON.stringify(models.requests(key)[1]?.body.messages)).toContain('Now you again')

@@ -209,6 +209,6 @@ test('a contract file is agreed to once, and again when it has changed; a templa
     .toMatch(/It has changed since you agreed to it[\s\S]+git status exits with 0/)
   await workbench.answerDialog('Cancel')
   await workbench.pick('Research report')
-  await workbench.answer('three.md')
+  await workbench.answer('three.md', 'The file of the report')
   await workbench.row(/Write a tour into three/).waitFor()
 })

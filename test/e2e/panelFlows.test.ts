@@ -24,7 +24,6 @@ test('an agent that is not installed leads to how to get it and back, with the g
   repository,
   home,
 }) => {
-  const { keyboard } = workbench.page
   await workbench.showContainer('Coxswain')
   await newChild(workbench, 'Ask me which file, then write about the pier')
   await expect.poll(() => workbench.treeText()).toMatch(/^Needs you, 1 child/)
@@ -40,9 +39,7 @@ test('an agent that is not installed leads to how to get it and back, with the g
     .toast(/Ask me which file/)
     .getByRole('button', { name: 'Raise limit…' })
     .click()
-  await workbench.inputMessage.filter({ hasText: 'now 1' }).waitFor()
-  await workbench.input.fill('8')
-  await keyboard.press('Enter')
+  await workbench.answer('8', 'now 1')
   await expect.poll(() => workbench.treeText()).toMatch(/^Needs you, 2 children\n.+pier.+\n.+quay/)
   await stopAll(home, repository)
 })
@@ -61,8 +58,7 @@ test('files that are dropped on a row, chosen in its menu or mentioned in the pa
   await workbench.input.fill('greet.js')
   await workbench.quickPickRows.filter({ hasText: 'greet.js' }).first().click()
   await page.locator('.tab', { hasText: 'greet.js' }).first().dragTo(row)
-  await workbench.inputMessage.filter({ hasText: '1 file goes along' }).waitFor()
-  await workbench.answer('Say Salut there.')
+  await workbench.answer('Say Salut there.', '1 file goes along')
   const steers = () => steersOf(home, repository, 'show', id)
   await until('the first has come', async () => (await steers()).length === 1)
 
@@ -72,8 +68,7 @@ test('files that are dropped on a row, chosen in its menu or mentioned in the pa
   await workbench.pick('README.md')
   await page.locator('.quick-input-widget').getByText('1 Selected').waitFor()
   await page.keyboard.press('Enter')
-  await workbench.inputMessage.filter({ hasText: '1 file goes along' }).waitFor()
-  await workbench.answer('Read this first.')
+  await workbench.answer('Read this first.', '1 file goes along')
   await until('the second has come', async () => (await steers()).length === 2)
   expect(await steers()).toEqual([
     'Say Salut there.\n\nFiles that go along:\n- src/greet.js',

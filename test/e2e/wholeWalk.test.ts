@@ -15,7 +15,7 @@ test(
     await workbench.answer('Write a tour of this repository into docs/tour.md')
     await workbench.pick('Demo agent')
     await workbench.pick('Light contract…')
-    await workbench.answer('docs/tour.md')
+    await workbench.answer('docs/tour.md', 'Files it must deliver')
     const panel = workbench.webview()
     await panel.getByRole('heading', { level: 1, name: /Write a tour/ }).waitFor()
     await panel.locator('.row-text, .row-toolStarted').first().waitFor()

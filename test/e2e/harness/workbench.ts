@@ -109,8 +109,9 @@ export class Workbench {
     return this.page.locator('.quick-input-list .monaco-list-row')
   }
 
-  /** Types an answer into the open InputBox and sends it. */
-  async answer(text: string): Promise<void> {
+  /** Types an answer into the InputBox and sends it: the one that is open, or the one with this message once it is. */
+  async answer(text: string, message?: string): Promise<void> {
+    if (message !== undefined) await this.inputMessage.filter({ hasText: message }).waitFor()
     await this.input.fill(text)
     await this.page.keyboard.press('Enter')
   }
