@@ -61,6 +61,8 @@ export const fromWebviewSchema = z.discriminatedUnion('type', [
     after: n.nullable(),
     back: z.boolean(),
   }),
+  /** How many hits there are, told by `counted` while they are looked for. */
+  z.strictObject({ type: z.literal('count'), wish, childId, query: z.string().min(1).max(500) }),
   /** Files of its worktree that may be meant by what is typed behind an @. Answered by `mentioned`. */
   z.strictObject({ type: z.literal('mention'), wish, childId, query: z.string().max(500) }),
   /** Opens its changes in VS Code's own diff editor. */
@@ -270,6 +272,8 @@ export const toWebviewSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('outcome'), wish, ok: z.boolean(), words: z.string() }),
   /** `place` counts from 1 among all `count`. */
   z.object({ type: z.literal('found'), wish, at: n.nullable(), place: n, count: n }),
+  /** Hits so far; all of them once it is `over`. */
+  z.object({ type: z.literal('counted'), wish, count: n, over: z.boolean() }),
   z.object({ type: z.literal('mentioned'), wish, paths: z.array(z.string()).max(MENTIONS_MAX) }),
   z.object({ type: z.literal('kept'), kept: z.boolean() }),
   /** Shows this entry and marks it. */

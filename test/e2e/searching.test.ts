@@ -29,6 +29,9 @@ test('words are found over all transcripts, and the hit opens where it was said'
   expect((await workbench.quickPickRows.allInnerTexts()).join('\n')).toMatch(
     /Short tale[\s\S]+A MARLINSPIKE in an output[\s\S]+Long tale[\s\S]+Line 37/,
   )
+  expect(await hit.first().locator('.highlight').allInnerTexts(), 'what was looked for is marked').toContain(
+    'marlinspike',
+  )
   await workbench.screenshot('search-transcripts')
   await hit
     .filter({ hasText: /Long tale\s*Line 37/ })
@@ -62,6 +65,7 @@ test('find in a transcript goes over the whole log, not the part that is on the 
   await panel.locator('.scroller').focus()
   await workbench.page.keyboard.press('Control+f')
   await panel.getByRole('textbox', { name: 'Find in the whole transcript' }).fill('heron')
+  await panel.getByText('4 found', { exact: true }).waitFor()
   await workbench.page.keyboard.press('Enter')
   // The prompt is one of the hits, for the child was told of the herons.
   await panel.getByText('1 of 4').waitFor()

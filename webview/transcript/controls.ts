@@ -86,6 +86,8 @@ export function textField(options: {
   readonly label: string
   readonly placeholder?: string
   readonly enter: (value: string, shift: boolean) => void
+  /** Told of every change a person makes. */
+  readonly typed?: () => void
 }): FieldControl {
   const element = document.createElement('vscode-text-field') as HTMLElement & { value: string }
   // The toolkit calls every field "Text field" once it is on the page.
@@ -95,6 +97,7 @@ export function textField(options: {
   new MutationObserver(name).observe(element, { attributeFilter: ['aria-label'] })
   name()
   if (options.placeholder !== undefined) element.setAttribute('placeholder', options.placeholder)
+  if (options.typed !== undefined) element.addEventListener('input', options.typed)
   element.addEventListener('keydown', (event) => {
     if (event.key !== 'Enter' || event.isComposing) return
     event.preventDefault()

@@ -203,7 +203,12 @@ async function tellWish(wish: Wish): Promise<void> {
 
 const findCount = el('span', 'find-count')
 findCount.setAttribute('role', 'status')
-const findField = textField({ label: say.find, placeholder: say.find, enter: (_words, back) => find(back) })
+const findField = textField({
+  label: say.find,
+  placeholder: say.find,
+  enter: (_words, back) => find(back),
+  typed: () => countHits(),
+})
 const findBar = el(
   'div',
   'find',
@@ -227,6 +232,14 @@ function find(back = false): void {
   const query = findField.value.trim()
   if (query !== '' && saved.childId !== null) finding.press(query, back)
 }
+/** How often the words are there stands beside them at once; where they are is a matter of Enter. */
+function countHits(): void {
+  const query = findField.value.trim()
+  finding.startOver()
+  findWish = ++wishes
+  if (query === '') setText(findCount, '')
+  else if (saved.childId !== null) vscode.postMessage({ type: 'count', wish: findWish, childId: saved.childId, query })
+}
 function closeFind(): void {
   findBar.hidden = true
   finding.startOver()
@@ -237,7 +250,7 @@ function closeFind(): void {
 document.addEventListener('keydown', (event) => {
   if (event.key !== 'f' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return
   event.preventDefault()
-  finding.startOver()
+  countHits()
   findBar.hidden = false
   findField.focus()
 })
@@ -266,6 +279,8 @@ function showChild(childId: string, kept: boolean): void {
   list.clear()
   seenTo = 0
   finding.startOver()
+  setText(findCount, '')
+  if (!findBar.hidden) countHits()
   mark(null)
   show(page, false)
   show(gone, false)
@@ -341,6 +356,9 @@ window.addEventListener('message', (event: MessageEvent<ToWebview>) => {
     case 'mentioned':
       mentioned.get(message.wish)?.(message.paths)
       mentioned.delete(message.wish)
+      return
+    case 'counted':
+      if (message.wish === findWish) setText(findCount, say.counted(message.count, message.over))
       return
     case 'found':
       if (message.wish !== findWish) return

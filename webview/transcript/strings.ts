@@ -109,6 +109,10 @@ const english = {
   find: 'Find in the whole transcript',
   found: (place: number, n: number) =>
     n === 0 ? t('nothing found') : t('{place} of {n}', { place: place.toLocaleString(), n: n.toLocaleString() }),
+  counted: (n: number, over: boolean) => {
+    const found = n.toLocaleString()
+    return over ? (n === 0 ? t('nothing found') : t('{n} found', { n: found })) : t('{n} found…', { n: found })
+  },
   next: 'Next (Enter)',
   previous: 'Previous (Shift+Enter)',
   close: 'Close',

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import * as vscode from 'vscode'
 import { PAGE_BYTES, readFromWebview, type FromWebview, type ToWebview } from '../../protocol/panel'
 import type { Acts, Outcome } from '../acts'
-import { holds, needleOf, nextHit } from '../present/find'
+import { hitsIn, needleOf, nextHit } from '../present/find'
 import { actions } from '../present/actions'
 import { meantFiles } from '../present/mentioning'
 import { t } from '../present/l10n'
@@ -42,6 +42,8 @@ export class TranscriptPanel implements vscode.Disposable {
   private sentChild = ''
   private focusSteer: { text: string | null } | null = null
   private wantedEntry: number | null = null
+  /** The search whose answer is waited for. */
+  private searching = -1
   private names: { childId: string; at: number; listed: Promise<readonly string[]> } | null = null
   private disposed = false
   private readonly age: VerdictAge
@@ -286,6 +288,8 @@ export class TranscriptPanel implements vscode.Disposable {
         return this.openCheck(message.childId, message.check, message.what)
       case 'find':
         return this.find(message)
+      case 'count':
+        return this.count(message)
       case 'mention':
         return this.mention(message)
       case 'steer':
@@ -381,14 +385,26 @@ export class TranscriptPanel implements vscode.Disposable {
 
   /** Over the whole log: the next hit after `after`, or the one before it, round once. */
   private async find({ wish, childId, query, after, back }: FromWebview & { type: 'find' }): Promise<void> {
-    if (!this.knows(childId)) return
-    const view = this.supervision.view
-    const total = view?.get(childId)?.entryCount ?? 0
-    const needle = needleOf(query)
-    const hits: number[] = []
-    for (let at = 0; needle !== '' && view !== null && at < total && this.scriptReady; at += readChunk)
-      for (const entry of await view.entries(childId, at, readChunk)) if (holds(entry, needle)) hits.push(entry.n)
-    await this.post({ type: 'found', wish, ...nextHit(hits, after, back) })
+    const hits = await this.search(wish, childId, query)
+    if (hits !== null) await this.post({ type: 'found', wish, ...nextHit(hits, after, back) })
+  }
+
+  private async count({ wish, childId, query }: FromWebview & { type: 'count' }): Promise<void> {
+    const hits = await this.search(wish, childId, query)
+    if (hits !== null) await this.post({ type: 'counted', wish, count: hits.length, over: true })
+  }
+
+  /** Null when it was called off: by the next search, or because the panel was hidden. */
+  private search(wish: number, childId: string, query: string): Promise<readonly number[] | null> {
+    this.searching = wish
+    const { view } = this.supervision
+    if (!this.knows(childId) || view === null) return Promise.resolve(null)
+    return hitsIn(view.get(childId)?.entryCount ?? 0, needleOf(query), {
+      read: (from, count) => view.entries(childId, from, count),
+      found: (count) => void this.post({ type: 'counted', wish, count, over: false }),
+      isWanted: () => this.scriptReady && this.searching === wish,
+      now: () => Date.now(),
+    })
   }
 
   private async mention({ wish, childId, query }: FromWebview & { type: 'mention' }): Promise<void> {

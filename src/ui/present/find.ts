@@ -69,6 +69,39 @@ export function excerpt(entry: TranscriptEntry, needle: string): string | null {
   return null
 }
 
+export interface Look {
+  /** Entries [from, from + count) of the log. */
+  read(from: number, count: number): Promise<readonly TranscriptEntry[]>
+  /** Told now and then of how many were found so far. */
+  found(count: number): void
+  /** False once nobody waits for it any more. */
+  isWanted(): boolean
+  /** Milliseconds since 1970. */
+  now(): number
+}
+
+const readAtOnce = 40
+const tellEveryMs = 200
+
+/**
+ * Looks through the first `total` entries of a log.
+ * @param needle from needleOf; an empty one is nowhere
+ * @returns numbers of the entries that hold it, rising; null when it was called off
+ */
+export async function hitsIn(total: number, needle: string, look: Look): Promise<readonly number[] | null> {
+  const hits: number[] = []
+  let told = look.now()
+  for (let at = 0; needle !== '' && at < total; at += readAtOnce) {
+    const entries = await look.read(at, readAtOnce)
+    if (!look.isWanted()) return null
+    for (const entry of entries) if (holds(entry, needle)) hits.push(entry.n)
+    if (look.now() - told < tellEveryMs) continue
+    told = look.now()
+    look.found(hits.length)
+  }
+  return hits
+}
+
 /**
  * Which hit comes next, round once at either end.
  * @param hits entry numbers, rising

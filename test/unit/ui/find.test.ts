@@ -1,7 +1,7 @@
 // What a search finds in a transcript: what a person has read, never the names of the fields it is stored in.
 import { expect, test } from 'vitest'
 import type { EntryBody, TranscriptEntry } from '../../../src/core/transcript'
-import { excerpt, holds, isPlace, needleOf, nextHit } from '../../../src/ui/present/find'
+import { excerpt, hitsIn, holds, isPlace, needleOf, nextHit } from '../../../src/ui/present/find'
 import { at } from './children'
 
 const entry = (body: EntryBody): TranscriptEntry => ({ n: 0, at: at(), attempt: 1, ...body })
@@ -65,4 +65,30 @@ test('the line that says where a child works is told from what was said', () => 
   expect(isPlace(entry({ kind: 'notice', level: 'info', text: place }))).toBe(true)
   expect(isPlace(entry({ kind: 'notice', level: 'info', text: 'Process ended with code 0.' }))).toBe(false)
   expect(isPlace(entry({ kind: 'text', text: place }))).toBe(false)
+})
+
+/** A log of `total` entries in which every tenth holds the word; each look at the disk takes 60 ms. */
+function searched(total: number, wantedUntil = Infinity) {
+  let time = 0
+  const told: number[] = []
+  const hits = hitsIn(total, 'heron', {
+    read: async (from, count) => {
+      time += 60
+      const numbers = Array.from({ length: Math.min(count, total - from) }, (_, i) => from + i)
+      return numbers.map((n) => ({ ...entry({ kind: 'text', text: n % 10 === 3 ? 'A heron.' : 'A reed.' }), n }))
+    },
+    found: (count) => told.push(count),
+    isWanted: () => time < wantedUntil,
+    now: () => time,
+  })
+  return { hits, told }
+}
+
+test('a long search says now and then how much it has found, and one nobody waits for ends', async () => {
+  const whole = searched(400)
+  expect((await whole.hits)?.slice(0, 3)).toEqual([3, 13, 23])
+  expect(await whole.hits).toHaveLength(40)
+  expect(whole.told).toEqual([16, 32])
+  const calledOff = searched(400, 200)
+  expect([await calledOff.hits, calledOff.told]).toEqual([null, []])
 })
