@@ -4,7 +4,7 @@ import type * as vscode from 'vscode'
 import type { ChildView } from '../../../src/supervisor/view'
 import type { Supervision } from '../../../src/ui/supervision'
 import { ChildrenTree } from '../../../src/ui/tree/childrenTree'
-import { now, view } from './children'
+import { at, ended, now, view } from './children'
 import { executed, FakeTreeView } from './fakeVscode'
 
 vi.mock('vscode', async () => (await import('./fakeVscode')).fakeVscode)
@@ -93,3 +93,33 @@ test('a row that the filter hides is not waited for', async () => {
   expect(treeView.revealed).toEqual([])
   tree.dispose()
 })
+
+test.each<[string, ChildView, string]>([
+  ['ended', view({ id: 'c', ...ended('SUCCESS') }), '1m 2m 3m 4m 5m'],
+  [
+    'works',
+    view({ id: 'c' }, { activity: 'Bash: npm test', activityAt: at(85) }),
+    '10s 20s 30s 40s 50s 1m 2m 3m 4m 5m',
+  ],
+])(
+  'the age of a child that %s goes on while the tree is seen, and rests while it is not',
+  async (_what, child, ages) => {
+    const { tree, treeView } = stage(child)
+    const told: (string | undefined)[] = []
+    tree.onDidChangeTreeData((nodes) => {
+      for (const node of nodes ?? [])
+        if (node.kind === 'child') told.push(/\b\d+[smh]\b/.exec(String(tree.getTreeItem(node).description))?.[0])
+    })
+    await vi.advanceTimersByTimeAsync(300_000)
+    expect(told.join(' ')).toBe(ages)
+    told.length = 0
+    treeView.show(false)
+    await vi.advanceTimersByTimeAsync(600_000)
+    expect([told, vi.getTimerCount()]).toEqual([[], 0])
+    treeView.show(true)
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(told).toEqual(['15m'])
+    tree.dispose()
+    expect(vi.getTimerCount()).toBe(0)
+  },
+)
