@@ -1,6 +1,6 @@
 // How a parent agent hears of its children: with its next answer and by announcement, the same until it has acknowledged.
 import { afterEach, describe, expect, it } from 'vitest'
-import { eventually, script, Stage } from '../supervisor/stage'
+import { deafScript, eventually, script, Stage } from '../supervisor/stage'
 import { Parents, type Parent } from './client'
 
 let stage: Stage
@@ -52,6 +52,34 @@ describe('a completion', () => {
     const third = await connect('--session', 'desk')
     expect((await third.call(list)).due).toEqual([])
     expect(third.announced).toEqual([])
+  })
+
+  it('names each steer that was left over, and says nothing of steers when none was', async () => {
+    stage = Stage.make()
+    const parent = await connect()
+    const { answer } = await parent.call({
+      tasks: [script, deafScript].map((goal) => ({ goal: goal({ say: 'up' }, stage.waits('go'), { say: 'end' }) })),
+    })
+    const [hearing = '', deaf = ''] = answer.subagent_ids as string[]
+    for (const id of [hearing, deaf]) {
+      await eventually(() => stage.said(id).includes('up'), 'it works')
+      await parent.call({ action: 'steer', subagent_id: id, message: 'Open b.js.' })
+      await stage.until(id, 'handed over', ({ steers }) => steers[0]?.state === 'sent')
+    }
+    stage.open('go')
+    const [told = ''] = await eventually(
+      () => (parent.announced.length > 0 ? parent.announced : undefined),
+      'it is told',
+    )
+    const parts = told.split('\n\n')
+    const of = (id: string): string[] =>
+      (parts.find((part) => part.startsWith(`${id} `)) ?? '').split('\n').filter((line) => /steer/i.test(line))
+    expect([of(hearing), of(deaf)]).toEqual([[], ['missed_steer: Open b.js.']])
+    const results = await Promise.all([hearing, deaf].map((id) => stage.json('result', id)))
+    expect(results.map(({ phase, missed_steers }) => [phase, missed_steers.length])).toEqual([
+      ['SUCCESS', 0],
+      ['SUCCESS', 1],
+    ])
   })
 
   it('of a batch is one for all, and a pause is a notice that nothing has to be recovered', async () => {

@@ -295,6 +295,51 @@ describe('steers', () => {
     ])
   })
 
+  it('reach an agent that was given lists of what may run in it, and leave the lists as they were given', async () => {
+    stage = Stage.make()
+    const list = 'elicitation, token_awareness,,"*"'
+    stage.variables['HOOK_ALLOWLIST'] = list
+    const program = stage.file(
+      `import fs from 'node:fs'
+       const say = (line) => fs.writeSync(1, JSON.stringify(line) + '\\n')
+       const lists = { args: process.argv.slice(2), hooks: process.env.HOOK_ALLOWLIST ?? null }
+       say({ type: 'text', text: JSON.stringify(lists) })
+       const timer = setInterval(() => {
+         let lines = []
+         try {
+           lines = fs.readFileSync(process.env.COXSWAIN_CONTROL_DIR + '/prompt-queue.jsonl', 'utf8').split('\\n').slice(0, -1)
+         } catch {}
+         for (const line of lines) {
+           say({ type: 'steer_taken', id: JSON.parse(line).id })
+           say({ type: 'text', text: JSON.parse(line).content })
+         }
+         if (lines.length === 0) return
+         clearInterval(timer)
+         say({ type: 'result', ok: true })
+       }, 10)`,
+      'kid.mjs',
+    )
+    const kid = { kind: 'commandLine', command: [process.execPath, program, '--hooks', list, '--'], protocol: 'lines' }
+    const agents = { listed: { ...kid, environment: ['HOOK_ALLOWLIST'] }, unlisted: kid }
+    const coxswain = await stage.coxswain({ role: 'run', set: { agents } })
+    const ids = idsOf(
+      await coxswain.commands.spawn({
+        tasks: [
+          { goal: 'Wait.', agent: 'listed' },
+          { goal: 'Wait too.', agent: 'unlisted' },
+        ],
+      }),
+    )
+    for (const [n, id] of ids.entries()) {
+      await eventually(() => stage.said(id).length === 1, 'it has said what it was given')
+      await coxswain.commands.steer({ subagent_id: id, message: `Note ${n}.` })
+      const { steers } = await stage.settled(id)
+      const [given = '', ...heard] = stage.said(id)
+      expect(JSON.parse(given)).toEqual({ args: ['--hooks', list, '--'], hooks: n === 0 ? list : null })
+      expect([steers.map(({ state }) => state), heard]).toEqual([['confirmed'], [`Note ${n}.`]])
+    }
+  })
+
   it('accepted while the child is returning are delivered or missed, there is no third way', async () => {
     stage = Stage.make()
     // Takes what is queued every few milliseconds until its time is over.
