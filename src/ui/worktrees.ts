@@ -1,25 +1,27 @@
-// Manage worktrees: every worktree of a child with its size, its age and what discarding it would lose, and the three things
-// a person does with one. What would be lost is asked of git when the list is shown, and again before anything goes.
+// Worktrees: how new ones are set up, the way into one, and the list of all with size, age and what discarding would lose.
+// What would be lost is asked of git when the list is shown, and again before anything goes.
 import * as vscode from 'vscode'
 import type { Child } from '../core/child'
+import { plainText } from '../core/plainText'
 import { shortDuration } from '../protocol/duration'
 import { askOne, BACK } from './ask'
-import type { CommandRoom } from './commandRoom'
+import type { CommandRoom, Wanted } from './commandRoom'
 import { discardChild } from './handBack'
 import { actions } from './present/actions'
 import { t } from './present/l10n'
 import { icon } from './present/row'
-import { forPick } from './present/safe'
+import { forNotice, forPick } from './present/safe'
 import { phaseWords, titleOf } from './present/words'
 import { worktreeFigures } from './present/worktrees'
 import type { Changes } from './review/changes'
+import { setUpWorktrees } from './setUpWorktrees'
 
 interface Row extends vscode.QuickPickItem {
   readonly childId: string
 }
 
 export function worktreeCommands(room: CommandRoom): void {
-  const { command, opened, supervision, log } = room
+  const { command, meant, opened, supervision, log } = room
   command('manageWorktrees', async () => {
     const view = await opened()
     const now = await supervision.open()
@@ -27,7 +29,7 @@ export function worktreeCommands(room: CommandRoom): void {
     const children = view
       .list()
       .map(({ child }) => child)
-      .filter(({ worktree, discarded }) => worktree !== null && !discarded)
+      .filter(hasWorktree)
     if (children.length === 0) {
       void vscode.window.showInformationMessage(t('No child has a worktree.'))
       return
@@ -38,6 +40,41 @@ export function worktreeCommands(room: CommandRoom): void {
     const chosen = childId === null ? undefined : view.get(childId)
     if (chosen !== undefined) await act(chosen.child)
   })
+
+  command('setUpWorktrees', async () => {
+    const now = await supervision.open()
+    if (now.kind === 'open') await setUpWorktrees(now.coxswain)
+    else void vscode.window.showWarningMessage(forNotice(now.message))
+  })
+
+  command('openWorktree', async (...args) => {
+    const path = await worktreeOf(args, t('Open the worktree of a child'))
+    if (path !== null)
+      await vscode.commands.executeCommand('vscode.openFolder', vscode.Uri.file(path), { forceNewWindow: true })
+  })
+  command('openTerminal', async (...args) => {
+    const path = await worktreeOf(args, t('Open a terminal in the worktree of a child'))
+    if (path !== null) vscode.window.createTerminal({ cwd: path, name: t('Worktree') }).show()
+  })
+  command('copyBranch', async (...args) => {
+    const [child] = await meant(
+      args.slice(0, 1),
+      hasWorktree,
+      t('Copy the branch of a child'),
+      t('No child has a branch.'),
+    )
+    const branch = child?.child.worktree?.branch
+    if (branch !== undefined) await vscode.env.clipboard.writeText(plainText(branch))
+  })
+
+  async function worktreeOf(args: readonly unknown[], question: string): Promise<string | null> {
+    const [child] = await meant(args.slice(0, 1), hasWorktree, question, t('No child has a worktree.'))
+    if (child === undefined) return null
+    const { worktree, discarded } = child.child
+    if (worktree !== null && !discarded) return worktree.path
+    void vscode.window.showInformationMessage(t('This child has no worktree.'))
+    return null
+  }
 
   async function act(child: Child): Promise<void> {
     const { discard, review } = actions(child)
@@ -64,6 +101,8 @@ export function worktreeCommands(room: CommandRoom): void {
     else if (view !== undefined && discard.able) room.say(view, await discardChild(room.acts, child))
   }
 }
+
+const hasWorktree: Wanted = (child) => child.worktree !== null && !child.discarded
 
 /** The list is there at once; sizes and losses come in one worktree after the other. */
 function pickWorktree(

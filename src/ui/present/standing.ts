@@ -63,6 +63,12 @@ export interface GroupNode {
   /** Roots folded away behind "Show N more". */
   readonly hidden: number
 }
+export interface MoreNode {
+  readonly kind: 'more'
+  readonly standing: Standing
+  readonly hidden: number
+}
+export type TreeNode = GroupNode | ChildNode | MoreNode
 
 export interface TreeFilter {
   /** Part of title, goal, branch or agent, case folded. */

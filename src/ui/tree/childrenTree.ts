@@ -14,8 +14,10 @@ import {
   nothingFiltered,
   type ChildNode,
   type GroupNode,
+  type MoreNode,
   type Standing,
   type TreeFilter,
+  type TreeNode,
 } from '../present/standing'
 import { Unfolding, type Fold } from '../present/unfolding'
 import { titleOf } from '../present/words'
@@ -29,13 +31,6 @@ const CHILD_SCHEME = 'coxswain-child'
 const refreshEveryMs = 200
 const foldedKey = 'coxswain.foldedGroups'
 const closedKey = 'coxswain.closedRows'
-
-export interface MoreNode {
-  readonly kind: 'more'
-  readonly standing: Standing
-  readonly hidden: number
-}
-export type TreeNode = GroupNode | ChildNode | MoreNode
 
 const groupTitles: Readonly<Record<Standing, () => string>> = {
   needsYou: () => t('Needs you'),

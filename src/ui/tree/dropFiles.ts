@@ -1,7 +1,7 @@
 // Files dropped on a row become part of a steer to that child. Takes nothing of the tree itself and sends nothing: the
 // words that go with them are asked for first.
 import * as vscode from 'vscode'
-import type { TreeNode } from './childrenTree'
+import type { TreeNode } from '../present/standing'
 
 const uriList = 'text/uri-list'
 

@@ -1,6 +1,6 @@
 // As much of VS Code's API as the tree of children touches, for tests with a clock of their own: what it was told is kept,
 // and what a person does to the view is played by the test.
-import type { TreeNode } from '../../../src/ui/tree/childrenTree'
+import type { TreeNode } from '../../../src/ui/present/standing'
 
 class EventEmitter<T> {
   private readonly listeners = new Set<(value: T) => void>()
