@@ -5,7 +5,7 @@ import path from 'node:path'
 import ts from 'typescript'
 import { repository } from './system.mjs'
 
-export const bundleFile = path.join(repository, 'l10n/bundle.l10n.json')
+const bundleFile = path.join(repository, 'l10n/bundle.l10n.json')
 
 /**
  * The strings of one file: the first argument of each `t(…)`; in the webview's list of words also each plain value.

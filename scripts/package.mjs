@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { main, repository, run } from './system.mjs'
 
 /** Where the package of the present version lies. */
-export function vsixPath() {
+function vsixPath() {
   const { version } = JSON.parse(readFileSync(path.join(repository, 'package.json'), 'utf8'))
   return path.join(repository, `coxswain-${version}.vsix`)
 }

@@ -9,8 +9,8 @@ import { noise, objectIn, trimmedLine } from './jsonLine'
 import { variableNames } from './settings'
 
 /** Files of the control folder: each has one writer, Coxswain, and is append-only. */
-export const promptQueueFile = 'prompt-queue.jsonl'
-export const answersFile = 'answers.jsonl'
+const promptQueueFile = 'prompt-queue.jsonl'
+const answersFile = 'answers.jsonl'
 export const controlFile = 'control.jsonl'
 
 /** The end of a plain program's output that stands as its report (UTF-16 units). */

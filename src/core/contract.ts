@@ -3,11 +3,11 @@
 import { z } from 'zod'
 import { canonicalJson } from './canonicalJson'
 
-export const PATH_MAX = 4_096
+const PATH_MAX = 4_096
 const TEXT_MAX = 64_000
-export const RETRIES_MAX = 10
+const RETRIES_MAX = 10
 /** Seconds a command check may take when the contract says nothing. */
-export const COMMAND_TIMEOUT_SECONDS = 300
+const COMMAND_TIMEOUT_SECONDS = 300
 const COMMAND_TIMEOUT_MAX_SECONDS = 3_600
 
 /** A path below the worktree, or the id of an inline deliverable. Parts are joined by `/`, without `.` and `..`. */
@@ -100,7 +100,7 @@ export type Check = { [K in CheckKind]: { readonly [key in K]: CheckOf<K> } }[Ch
 /** The same with the kind beside its arguments, for a switch. */
 export type KindedCheck = { [K in CheckKind]: { readonly kind: K; readonly args: CheckOf<K> } }[CheckKind]
 
-export const deliverableSchema = z.strictObject({
+const deliverableSchema = z.strictObject({
   kind: z.enum(['file', 'inline', 'url']).default('file'),
   path: pathSchema.optional(),
   id: z.string().min(1).max(200).optional(),
@@ -108,7 +108,7 @@ export const deliverableSchema = z.strictObject({
   description: z.string().max(TEXT_MAX).optional(),
 })
 
-export const levelSchema = z.enum(['none', 'light', 'full'])
+const levelSchema = z.enum(['none', 'light', 'full'])
 export type Level = z.infer<typeof levelSchema>
 
 /** The contract but for its checks, which are read one by one so that each refusal names its kind. */

@@ -3,8 +3,8 @@
 import { z } from 'zod'
 
 export const autonomySchema = z.enum(['ask', 'edit', 'autonomous'])
-export const steerModeSchema = z.enum(['at_tool_boundary', 'next_turn', 'restart', 'none'])
-export const evidenceSchema = z.object({ kind: z.enum(['observed', 'agent said']), detail: z.string().optional() })
+const steerModeSchema = z.enum(['at_tool_boundary', 'next_turn', 'restart', 'none'])
+const evidenceSchema = z.object({ kind: z.enum(['observed', 'agent said']), detail: z.string().optional() })
 
 /** Who did it. */
 export const actorSchema = z.discriminatedUnion('kind', [
@@ -17,7 +17,7 @@ export const actorSchema = z.discriminatedUnion('kind', [
 export const identitySchema = z.object({ pid: z.number().int().positive(), startTime: z.string(), bootId: z.string() })
 
 /** Milliseconds, dollars and counts; null = no limit. Frozen into the attempt at launch. */
-export const limitsSchema = z.object({
+const limitsSchema = z.object({
   wallMs: z.number().positive().nullable(),
   maxTurns: z.number().int().positive().nullable(),
   maxTokens: z.number().int().positive().nullable(),
@@ -31,7 +31,7 @@ export const limitsSchema = z.object({
 })
 
 /** What the agent is, resolved: resume and recovery need nothing else. Names of variables, never values. */
-export const recipeSchema = z.object({
+const recipeSchema = z.object({
   agent: z.string(),
   kind: z.string(),
   label: z.string(),
@@ -53,7 +53,7 @@ export const recipeSchema = z.object({
   }),
 })
 
-export const contractRefSchema = z.object({
+const contractRefSchema = z.object({
   level: z.enum(['none', 'light', 'full']),
   hash: z.string().optional(),
   maxRetries: z.number().int().nonnegative(),
@@ -61,7 +61,7 @@ export const contractRefSchema = z.object({
   deliverables: z.array(z.string()).optional(),
 })
 
-export const taskSchema = z.object({
+const taskSchema = z.object({
   goal: z.string(),
   context: z.string().optional(),
   title: z.string(),
@@ -73,13 +73,13 @@ export const taskSchema = z.object({
   limits: limitsSchema,
 })
 
-export const usageSchema = z.object({
+const usageSchema = z.object({
   inputTokens: z.number(),
   outputTokens: z.number(),
   costUsd: z.number().nullable(),
 })
 
-export const exitSchema = z.object({
+const exitSchema = z.object({
   code: z.number().int().nullable(),
   signal: z.string().nullable(),
   /** Why it was asked to end, if it was: the first cause only. */
@@ -91,7 +91,7 @@ export const exitSchema = z.object({
   durationMs: z.number().nonnegative(),
 })
 
-export const checkResultSchema = z.object({
+const checkResultSchema = z.object({
   check: z.record(z.string(), z.unknown()),
   result: z.enum(['PASS', 'FAIL', 'UNKNOWN']),
   reason: z.string(),
@@ -104,7 +104,7 @@ export const checkResultSchema = z.object({
   ms: z.number().nonnegative(),
 })
 
-export const verdictSchema = z.object({
+const verdictSchema = z.object({
   status: z.enum(['verified', 'failed', 'incomplete', 'parse_error', 'unverified', 'stale']),
   disposition: z.enum(['accept', 'retry', 'partial', 'escalate']),
   round: z.number().int().positive(),

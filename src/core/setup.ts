@@ -21,7 +21,7 @@ const glob = z
   .refine((text) => !text.split('/').some((part) => part.toLowerCase() === '.git'), { error: 'may not name .git' })
   .refine((text) => !text.startsWith('!'), { error: 'cannot leave files out again with !' })
 
-export const setupSchema = z
+const setupSchema = z
   .strictObject({
     /** A program and its arguments, run without a shell at the top of the new worktree. */
     command: z

@@ -36,11 +36,11 @@ const entryKinds = [
   z.object({ kind: z.literal('noise'), source: z.enum(['stdout', 'stderr']), text: z.string() }),
 ] as const
 
-export const entryBodySchema = z.discriminatedUnion('kind', entryKinds)
+const entryBodySchema = z.discriminatedUnion('kind', entryKinds)
 export type EntryBody = z.infer<typeof entryBodySchema>
 
 /** `n` counts from 0 without a gap; `at` is ISO 8601 UTC; `cursor` is the raw offset the entry ends at, if it came from there. */
-export const entrySchema = z.intersection(
+const entrySchema = z.intersection(
   z.object({
     n: z.number().int().nonnegative(),
     at: z.string(),

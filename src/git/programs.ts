@@ -51,7 +51,7 @@ export const namesProgram = (key: string): boolean => programKeys.some((pattern)
 const isRepositorys = ({ scope }: Setting): boolean => scope === 'local' || scope === 'worktree'
 
 /** The settings that name a program and come from the repository itself. */
-export const repositoryPrograms = (settings: readonly Setting[]): Setting[] =>
+const repositoryPrograms = (settings: readonly Setting[]): Setting[] =>
   settings.filter((setting) => isRepositorys(setting) && namesProgram(setting.key))
 
 /** A name for exactly this set of repository programs, for consent: hex SHA-256, or null when there is none. */

@@ -12,8 +12,8 @@ import {
   type SpawnRequest,
 } from '../supervisor/commands'
 
-export const actionNames = ['spawn', 'list', 'steer', 'stop', 'interrupt', 'resume', 'result'] as const
-export type ActionName = (typeof actionNames)[number]
+const actionNames = ['spawn', 'list', 'steer', 'stop', 'interrupt', 'resume', 'result'] as const
+type ActionName = (typeof actionNames)[number]
 
 const directive =
   'A directive, not a vibe. Bad: "be more thorough". Good: "Stop reading README.md. Open lib/auth.py. Report only null-derefs with file:line."'

@@ -30,7 +30,7 @@ export type RawLine =
       readonly byteCount: number
     }
 
-export const defaultMaxLineBytes = 16 * 1024 * 1024
+const defaultMaxLineBytes = 16 * 1024 * 1024
 const headBytes = 512
 /** A long line is decoded in pieces of this size as it comes, so that its end does not stop the loop. */
 const pieceBytes = 1024 * 1024

@@ -28,7 +28,7 @@ const typed = z.string().max(200_000)
 /** The webview's own number for a wish; the outcome names it. */
 const wish = z.number().int().nonnegative()
 
-export const fromWebviewSchema = z.discriminatedUnion('type', [
+const fromWebviewSchema = z.discriminatedUnion('type', [
   /** The script runs; it remembers this child, or none. Answered by a snapshot. */
   z.strictObject({ type: z.literal('ready'), childId: childId.nullable() }),
   /** The update with this number has been taken in; the next may follow. */
@@ -97,7 +97,7 @@ const able = z.discriminatedUnion('able', [
 const shownText = z.object({ text: z.string(), whole: z.number() })
 
 const steerState = z.enum(['queued', 'sent', 'delivered', 'confirmed', 'missed', 'withdrawn', 'refused', 'unknown'])
-export const panelSteerSchema = z.object({
+const panelSteerSchema = z.object({
   id,
   text: z.string(),
   /** Who gave it, in words. */
@@ -111,7 +111,7 @@ export const panelSteerSchema = z.object({
   history: z.array(z.object({ state: steerState, at: z.string(), how: z.string().nullable() })),
 })
 
-export const panelRequestSchema = z.object({
+const panelRequestSchema = z.object({
   id,
   askedAt: z.string(),
   ask: z.discriminatedUnion('kind', [

@@ -71,28 +71,28 @@ export const steerRequestSchema = z.strictObject({
   /** The caller's id for this steer: the same id twice is one steer. */
   steer_id: z.string().optional(),
 })
-export const editSteerRequestSchema = z.strictObject({
+const editSteerRequestSchema = z.strictObject({
   subagent_id: z.string(),
   steer_id: z.string(),
   message: z.string(),
 })
-export const withdrawSteerRequestSchema = z.strictObject({ subagent_id: z.string().optional(), steer_id: z.string() })
-export const reorderSteersRequestSchema = z.strictObject({ subagent_id: z.string(), order: z.array(z.string()) })
+const withdrawSteerRequestSchema = z.strictObject({ subagent_id: z.string().optional(), steer_id: z.string() })
+const reorderSteersRequestSchema = z.strictObject({ subagent_id: z.string(), order: z.array(z.string()) })
 export const endRequestSchema = z.strictObject({ subagent_id: z.string(), reason: z.string().max(2_000).optional() })
 export const resumeRequestSchema = z.strictObject({ subagent_id: z.string(), message: z.string().optional() })
-export const answerRequestSchema = z.strictObject({
+const answerRequestSchema = z.strictObject({
   subagent_id: z.string().optional(),
   request_id: z.string(),
   answer: answerSchema,
 })
-export const flagRequestSchema = z.strictObject({
+const flagRequestSchema = z.strictObject({
   subagent_id: z.string(),
   title: z.string().optional(),
   pinned: z.boolean().optional(),
   archived: z.boolean().optional(),
   seen: z.boolean().optional(),
 })
-export const discardRequestSchema = z.strictObject({
+const discardRequestSchema = z.strictObject({
   subagent_id: z.string(),
   /** What would be lost, as a refusal named it under `confirm`. */
   confirmed: z.string().max(200).optional(),
@@ -100,15 +100,15 @@ export const discardRequestSchema = z.strictObject({
   force: z.boolean().optional(),
 })
 
-export const verifyRequestSchema = z.strictObject({ subagent_id: z.string() })
-export const takeOverRequestSchema = z.strictObject({ subagent_id: z.string() })
-export const adoptRequestSchema = z.strictObject({ subagent_id: z.string() })
-export const automateRequestSchema = z.strictObject({ subagent_id: z.string(), on: z.boolean() })
-export const applySuggestionRequestSchema = z.strictObject({ subagent_id: z.string() })
-export const dismissSuggestionRequestSchema = z.strictObject({ subagent_id: z.string() })
-export const acceptPartialRequestSchema = z.strictObject({ subagent_id: z.string() })
-export const retryRequestSchema = z.strictObject({ subagent_id: z.string() })
-export const applyRequestSchema = z.strictObject({
+const verifyRequestSchema = z.strictObject({ subagent_id: z.string() })
+const takeOverRequestSchema = z.strictObject({ subagent_id: z.string() })
+const adoptRequestSchema = z.strictObject({ subagent_id: z.string() })
+const automateRequestSchema = z.strictObject({ subagent_id: z.string(), on: z.boolean() })
+const applySuggestionRequestSchema = z.strictObject({ subagent_id: z.string() })
+const dismissSuggestionRequestSchema = z.strictObject({ subagent_id: z.string() })
+const acceptPartialRequestSchema = z.strictObject({ subagent_id: z.string() })
+const retryRequestSchema = z.strictObject({ subagent_id: z.string() })
+const applyRequestSchema = z.strictObject({
   subagent_id: z.string(),
   how: z.enum(['merge', 'squash', 'patch']).optional(),
   /** What did not pass and is applied all the same, by name. */
@@ -117,7 +117,7 @@ export const applyRequestSchema = z.strictObject({
 })
 
 /** Completions and notices by their ids: what a parent has taken in need not be told again. */
-export const acknowledgeRequestSchema = z.strictObject({
+const acknowledgeRequestSchema = z.strictObject({
   completion_ids: z.array(z.string().max(10_000)).max(1_000),
 })
 

@@ -111,7 +111,7 @@ async function act(line: string, token: string, commandsFor: CommandsFor): Promi
 }
 
 /** Parses a request where it enters and runs its command. */
-export async function runCommandNamed(commands: Commands, name: CommandName, request: unknown): Promise<CommandAnswer> {
+async function runCommandNamed(commands: Commands, name: CommandName, request: unknown): Promise<CommandAnswer> {
   const parsed = requestSchemas[name].safeParse(request)
   if (!parsed.success) return invalidRequest(parsed.error)
   return await (commands as unknown as Record<CommandName, (request: unknown) => Promise<CommandAnswer>>)[name](

@@ -45,7 +45,7 @@ export interface Settings {
   readonly extractor: ExtractorSettings | null
 }
 
-export const defaultSettings: Settings = {
+const defaultSettings: Settings = {
   maxChildrenPerParent: 3,
   maxChildrenTotal: 4,
   childTimeoutSeconds: 600,

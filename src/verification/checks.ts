@@ -11,7 +11,7 @@ import { bytes, eachPiece, findInside, folderInside, readInside, type Problem, t
 import { judgeUrl } from './url'
 import { within, type Limits, type World } from './world'
 
-export const EVIDENCE_MAX = 4_000
+const EVIDENCE_MAX = 4_000
 
 /** What a check may look at. */
 export interface Bench {

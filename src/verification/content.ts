@@ -11,7 +11,7 @@ import type { CheckOf, JsonSchema } from '../core/contract'
 import { cutText, plainLine } from '../core/plainText'
 
 /** JSON or XML nested deeper is refused before it is parsed. */
-export const DEPTH_MAX = 512
+const DEPTH_MAX = 512
 
 /** A question to the content of one file or of the returned object. Everything in it can be posted to a worker. */
 export type Question =
@@ -53,7 +53,7 @@ type Decoded =
   | { readonly ok: false; readonly reason: string }
 
 /** Text of a file: UTF-8 or UTF-16 with or without a byte order mark. Undecodable bytes become U+FFFD and are said. */
-export function decodeText(bytes: Uint8Array): Decoded {
+function decodeText(bytes: Uint8Array): Decoded {
   const [a, b, c, d] = bytes
   if ((a === 0xff && b === 0xfe && c === 0 && d === 0) || (a === 0 && b === 0 && c === 0xfe && d === 0xff))
     return { ok: false, reason: 'it is UTF-32; only UTF-8 and UTF-16 are read' }
@@ -231,10 +231,7 @@ function withJson(subject: Subject, pointer: string, judge: (value: unknown) => 
 }
 
 /** RFC 6901. */
-export function resolvePointer(
-  value: unknown,
-  pointer: string,
-): { ok: true; value: unknown } | { ok: false; reason: string } {
+function resolvePointer(value: unknown, pointer: string): { ok: true; value: unknown } | { ok: false; reason: string } {
   let here = value
   let walked = ''
   for (const token of pointer.split('/').slice(1)) {

@@ -6,7 +6,7 @@ import { plainLine } from '../core/plainText'
 import { parseJson, schemaComplaint } from './content'
 
 /** UTF-16 units. */
-export const CONTRACT_TEXT_MAX = 1024 * 1024
+const CONTRACT_TEXT_MAX = 1024 * 1024
 
 /** The value a text holds, or why it holds none. YAML 1.2 without tags or merge keys, aliases bounded. */
 export function readText(

@@ -4,7 +4,7 @@ import { plainLine } from '../core/plainText'
 import { parseJson } from './content'
 
 /** UTF-16 units; a longer report is no report. */
-export const REPORT_MAX = 1024 * 1024
+const REPORT_MAX = 1024 * 1024
 /** Units looked at while searching prose, so that text made of braces cannot take long. */
 const SEARCH_MAX = 4 * REPORT_MAX
 

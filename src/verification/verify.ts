@@ -58,7 +58,7 @@ export async function verify(verification: Verification): Promise<Judgement> {
 }
 
 /** What is there, without any conclusion. */
-export async function examine(verification: Verification): Promise<Findings> {
+async function examine(verification: Verification): Promise<Findings> {
   const { contract } = verification
   if (contract.level === 'none')
     return { report: { kind: 'not demanded' }, missing: [], checks: [], tree: 'same', notes: [] }

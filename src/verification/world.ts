@@ -108,4 +108,4 @@ export async function within<T>(work: Promise<T>, ms: number, words: string, lat
   }
 }
 
-export class TimeLimitError extends Error {}
+class TimeLimitError extends Error {}

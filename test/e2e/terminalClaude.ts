@@ -6,7 +6,7 @@ import { createInterface, type Interface } from 'node:readline'
 import { agentsFolder } from '../../scripts/installAgents.mjs'
 import type { TestHome } from './harness/testHome.js'
 
-export const claudeProgram = path.join(agentsFolder, 'claude/node_modules/.bin/claude')
+const claudeProgram = path.join(agentsFolder, 'claude/node_modules/.bin/claude')
 
 /** Its home is the person's; whatever it wants of the network comes to the loopback server. */
 export const terminalEnvironment = ({ env }: TestHome, models: string, key: string): NodeJS.ProcessEnv => ({

@@ -1,7 +1,7 @@
 // Waits for facts that no event announces, such as a file of another process or a window's text. Never waits for time.
 
 /** How long a fact may take before the test fails, unless said otherwise. Generous: two cores are shared. */
-export const patienceMs = 30_000
+const patienceMs = 30_000
 
 const pauseMs = 50
 

@@ -1,6 +1,5 @@
 // Watches every change that a process makes to files below one folder, through `node:fs` itself: what was written where,
-// what was synced, what was named, in the order in which it took effect. The code that writes knows nothing of it. Two
-// processes that trace into one file make one history.
+// what was synced, what was named, in the order in which it took effect. The code that writes knows nothing of it.
 import { syncBuiltinESMExports } from 'node:module'
 import fs from 'node:fs'
 import fsPromises, { type FileHandle } from 'node:fs/promises'
@@ -224,30 +223,6 @@ export function traceFiles(root: string, take: (change: FileChange) => void): ()
       Object.assign(fsPromises, { [name]: originalPromises[name as keyof typeof originalPromises] })
     syncBuiltinESMExports()
   }
-}
-
-/** Traces into a file, a line per change. For a process of its own: load it with `--require`. */
-export function traceInto(file: string, root: string): void {
-  const { openSync, writeSync } = fs
-  const fd = openSync(file, 'a', 0o600)
-  traceFiles(root, (change) => {
-    writeSync(
-      fd,
-      `${JSON.stringify('data' in change ? { ...change, data: change.data.toString('base64') } : change)}\n`,
-    )
-  })
-}
-
-export function readTrace(text: string): FileChange[] {
-  return text
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => {
-      const change = JSON.parse(line) as FileChange & { data?: string }
-      return 'data' in change
-        ? ({ ...change, data: Buffer.from(change.data as string, 'base64') } as FileChange)
-        : change
-    })
 }
 
 export const nameIn = (path: string): { readonly folder: string; readonly name: string } => ({

@@ -314,7 +314,7 @@ export class Stage {
 }
 
 /** The command line while it runs. */
-export class Running {
+class Running {
   readonly done: Promise<Ran>
   readonly pid: number
   private out = ''

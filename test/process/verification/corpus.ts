@@ -16,7 +16,6 @@ import {
 } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { createServer as createSocket } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Verdict } from '../../../src/core/events'
 import type { ClaimedReport } from '../../../src/verification/verify'
@@ -1378,7 +1377,6 @@ export async function stopServer(): Promise<void> {
   server?.closeAllConnections()
   await new Promise<void>((done) => (server === undefined ? done() : server.close(() => done())))
 }
-export const serverAddress = (): AddressInfo | string | null | undefined => server?.address()
 const here = 'http://127.0.0.1:47613'
 const url = (address: string, more: object = {}) => ({
   contract: check({ url_ok: { url: address, ...more } }),
