@@ -58,6 +58,9 @@ export function reduce(child: Child | undefined, event: ChildEvent): Child | und
   return { ...advanceCursor(next, event), lastSeq: event.seq }
 }
 
+/** Of a child that neither a verdict, nor another try, nor its own children keep going. */
+const nothingAwaited = { verifying: false, verifyingAgain: false, retrying: false, delegating: false } as const
+
 function born(event: ChildEvent & { type: 'accepted' }): Child {
   return {
     id: event.childId,
@@ -74,10 +77,7 @@ function born(event: ChildEvent & { type: 'accepted' }): Child {
     liveTranscript: event.liveTranscript,
     phase: 'PENDING',
     paused: false,
-    verifying: false,
-    verifyingAgain: false,
-    retrying: false,
-    delegating: false,
+    ...nothingAwaited,
     waitingForSlot: false,
     worktree: null,
     setup: null,
@@ -509,10 +509,7 @@ function begun(round: number) {
     phase: 'STARTING',
     round,
     paused: false,
-    verifying: false,
-    verifyingAgain: false,
-    retrying: false,
-    delegating: false,
+    ...nothingAwaited,
     takenOver: false,
     applied: false,
     appliedTo: null,
@@ -583,10 +580,7 @@ function settled(child: Child, phase: EndedPhase, at: string, fate: 'missed' | '
     ...drain(child, fate, at),
     phase,
     paused: false,
-    verifying: false,
-    verifyingAgain: false,
-    retrying: false,
-    delegating: false,
+    ...nothingAwaited,
     waitingForSlot: false,
     settledAt: at,
     seen: false,

@@ -40,15 +40,22 @@ async function linkedTo(path: string): Promise<string> {
 export async function createWhole(path: string, data: string): Promise<boolean> {
   return await aside(path, data, 0o600, async (temporary) => {
     try {
-      await link(temporary, path)
-      return true
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
-      throw error
+      return await linkNew(temporary, path)
     } finally {
       await unlink(temporary)
     }
   })
+}
+
+/** Gives `from` a further name. False: something of that name is there. */
+export async function linkNew(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
 }
 
 async function aside<T>(

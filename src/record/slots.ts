@@ -1,11 +1,11 @@
 // How many children may live on this machine at once, over all windows and repositories: one small file per slot in the
 // user's data folder, taken by exclusive create and naming the process that holds it. A slot whose holder is dead is free.
 import { randomBytes } from 'node:crypto'
-import { link, readdir, rm, writeFile } from 'node:fs/promises'
+import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { identitySchema, type ProcessIdentity } from '../core/events'
-import { writeWhole } from './atomicWrite'
+import { linkNew, writeWhole } from './atomicWrite'
 import { makeFolder } from './paths'
 import { readText } from './readFile'
 
@@ -105,7 +105,7 @@ export class Slots {
         const generation = newest(await readdir(this.folder)).get(number) ?? 0
         const other = generation === 0 ? undefined : await readSlot(this.path(number, generation))
         if (other?.holder && this.isRunning(other.holder)) return other
-        if (!(await linked(own, this.path(number, generation + 1)))) continue
+        if (!(await linkNew(own, this.path(number, generation + 1)))) continue
         // Whoever looked long ago may have made a generation that had come and gone: the newest one counts.
         if (newest(await readdir(this.folder)).get(number) !== generation + 1) {
           await rm(this.path(number, generation + 1), { force: true })
@@ -150,17 +150,6 @@ function newest(names: readonly string[]): Map<number, number> {
     found.set(Number(number), Math.max(found.get(Number(number)) ?? 0, Number(generation)))
   }
   return found
-}
-
-/** False: something of that name is there. */
-async function linked(from: string, to: string): Promise<boolean> {
-  try {
-    await link(from, to)
-    return true
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
-    throw error
-  }
 }
 
 async function readSlot(path: string): Promise<Slot | undefined> {

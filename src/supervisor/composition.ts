@@ -39,6 +39,7 @@ import { chooseSetup, readSetups, runSetup } from './setup'
 import { Supervisor } from './supervisor'
 import type { Tools } from './tools'
 import { checksOf, complaint, knownWorktree, promptPart, sha256, verifyChild } from './verifyChild'
+import { stateOf } from './worktreeFacts'
 
 export class Composition {
   private readonly glance: Glance
@@ -154,10 +155,8 @@ export class Composition {
       worktreeState: async (child) => {
         const place = known(child)
         if (place === undefined) return problem('It has no worktree.')
-        const state = await status(git, place)
-        if (state.kind === 'problem') return state
-        const { commits, dirty, files, insertions, deletions } = state
-        return { commits, dirty, files: files.length, insertions, deletions }
+        const found = await status(git, place)
+        return found.kind === 'problem' ? found : stateOf(found)
       },
       treeHash: async (child) => {
         const place = known(child)

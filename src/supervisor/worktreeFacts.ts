@@ -1,5 +1,6 @@
 // What show and a result say of a child's worktree.
 import type { Child } from '../core/child'
+import type { WorktreeStatus } from '../git/review'
 import type { WorktreeState } from './tools'
 
 export interface WorktreeFacts {
@@ -8,6 +9,10 @@ export interface WorktreeFacts {
   readonly base: string
   readonly commits: number | null
   readonly dirty: boolean | null
+}
+
+export function stateOf({ commits, dirty, files, insertions, deletions }: WorktreeStatus): WorktreeState {
+  return { commits, dirty, files: files.length, insertions, deletions }
 }
 
 /** `state`: null when the worktree could not be read. Null when there is none. */

@@ -122,7 +122,7 @@ export function steeringCommands({ command, meant, acts, tree, panels, terminals
       return
     }
     const single = able.length === 1 ? only.child : null
-    const text = await askText<{ readonly more: string }>({
+    const text = await askMessage(single?.id ?? null, {
       title:
         single === null
           ? t('Steer {n} children', { n: able.length })
@@ -132,18 +132,10 @@ export function steeringCommands({ command, meant, acts, tree, panels, terminals
           ? t('Each gets the same words, {mode}.', { mode: t('at its own next chance') })
           : steerModeWords(single.task.recipe.abilities.steerMode),
       ),
-      placeholder: steerPlaceholder(),
       refuse: refuseSteer,
       remark: (typed) => roomLeft(typed, STEER_MAX),
-      ...(single === null
-        ? {}
-        : { button: { icon: 'edit', tooltip: t('Write more…'), value: (typed: string) => ({ more: typed }) } }),
     })
-    if (text === undefined || text === BACK) return
-    if (typeof text === 'object') {
-      panels.show(only.child.id, { preserveFocus: false, steer: { text: text.more } })
-      return
-    }
+    if (text === null) return
     for (const each of able) tell(each, await acts.steer(each.child.id, text.trim()))
     vscode.window.setStatusBarMessage(
       able.length === 1 ? t('Steer queued') : t('Steer queued for {n} children', { n: able.length }),
@@ -155,7 +147,7 @@ export function steeringCommands({ command, meant, acts, tree, panels, terminals
     const [first] = targets
     if (first === undefined) return
     const missed = missedSteers(first.child).length
-    const text = await askText<{ readonly more: string }>({
+    const text = await askMessage(targets.length === 1 ? first.child.id : null, {
       title:
         targets.length === 1
           ? t('Resume “{title}”', { title: titleOf(first.child) })
@@ -164,17 +156,26 @@ export function steeringCommands({ command, meant, acts, tree, panels, terminals
         missed > 0
           ? t('Its {n} missed steers go first. A message is optional: Enter resumes.', { n: missed })
           : t('A message is optional: Enter lets it go on from where it left off.'),
-      placeholder: steerPlaceholder(),
       refuse: (typed) => (typed.trim() === '' ? null : refuseSteer(typed)),
-      ...(targets.length > 1
-        ? {}
-        : { button: { icon: 'edit', tooltip: t('Write more…'), value: (typed: string) => ({ more: typed }) } }),
     })
-    if (text === undefined || text === BACK) return
-    if (typeof text === 'object') {
-      panels.show(first.child.id, { preserveFocus: false, steer: { text: text.more } })
-      return
-    }
+    if (text === null) return
     for (const each of targets) tell(each, await acts.resume(each.child.id, text))
+  }
+
+  /** Null: nothing is to be sent. What is meant for one child alone, `only`, may be written in its panel instead. */
+  async function askMessage(
+    only: string | null,
+    step: Pick<Parameters<typeof askText>[0], 'title' | 'prompt' | 'refuse' | 'remark'>,
+  ): Promise<string | null> {
+    const more = { icon: 'edit', tooltip: t('Write more…'), value: (typed: string) => ({ more: typed }) }
+    const text = await askText<{ readonly more: string }>({
+      ...step,
+      placeholder: steerPlaceholder(),
+      ...(only === null ? {} : { button: more }),
+    })
+    if (text === undefined || text === BACK) return null
+    if (typeof text === 'string') return text
+    if (only !== null) panels.show(only, { preserveFocus: false, steer: { text: text.more } })
+    return null
   }
 }

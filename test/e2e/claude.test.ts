@@ -8,7 +8,7 @@ import { agentsFolder, installAgents } from '../../scripts/installAgents.mjs'
 import { until } from './harness/until.js'
 import { vscodeTest } from './harness/vscodeTest.js'
 import type { Workbench } from './harness/workbench.js'
-import { said, showChild } from './panelParts.js'
+import { newChild, said, showChild } from './panelParts.js'
 
 await installAgents()
 
@@ -29,10 +29,7 @@ const test = vscodeTest({
 const bash = (command: string) => ({ name: 'Bash', input: { command, description: 'a command' } })
 
 async function newClaude(workbench: Workbench, goal: string, file: string): Promise<FrameLocator> {
-  await workbench.run('Coxswain: New child…')
-  await workbench.answer(goal)
-  await workbench.pick('Claude Code')
-  await workbench.pick('Light contract…')
+  await newChild(workbench, goal, { agent: 'Claude Code', contract: 'Light contract…' })
   await workbench.answer(file, 'Files it must deliver')
   const panel = workbench.webview()
   await panel.getByRole('heading', { level: 1, name: goal }).waitFor()

@@ -5,7 +5,7 @@ import { expect } from 'vitest'
 import { agentsFolder, installAgents } from '../../scripts/installAgents.mjs'
 import { until } from './harness/until.js'
 import { vscodeTest } from './harness/vscodeTest.js'
-import { said } from './panelParts.js'
+import { newChild, said } from './panelParts.js'
 
 await installAgents()
 const key = 'key-of-a-person'
@@ -34,10 +34,7 @@ test(
     }
     models.script(key, { text: 'I look.', tools: [{ name: 'Bash', input }] }, { text: 'Went on.' })
     await workbench.showContainer('Coxswain')
-    await workbench.run('Coxswain: New child…')
-    await workbench.answer('Paint the hull')
-    await workbench.pick('Claude Code')
-    await workbench.pick('No contract')
+    await newChild(workbench, 'Paint the hull', { agent: 'Claude Code' })
     const panel = workbench.webview()
     const request = panel.locator('.request').filter({ hasText: 'never' })
     await request.getByRole('button', { name: 'Allow once' }).click()

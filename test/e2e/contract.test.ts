@@ -8,7 +8,7 @@ import { accessibilityViolations } from './harness/axe.js'
 import { until } from './harness/until.js'
 import { vscodeTest } from './harness/vscodeTest.js'
 import { everyTheme } from './harness/workbench.js'
-import { coxswain, scriptedChild, showChild } from './panelParts.js'
+import { coxswain, newChild, scriptedChild, showChild } from './panelParts.js'
 
 const test = vscodeTest()
 
@@ -188,10 +188,7 @@ test('a contract file is agreed to once, and again when it has changed; a templa
   writeFileSync(file, JSON.stringify({ checks: [{ command: { argv: ['git', 'diff', '--quiet'] } }] }))
   await workbench.showContainer('Coxswain')
   const choose = async (goal: string): Promise<void> => {
-    await workbench.run('Coxswain: New child…')
-    await workbench.answer(goal)
-    await workbench.pick('Demo agent')
-    await workbench.pick('From a file…')
+    await newChild(workbench, goal, { contract: 'From a file…' })
     await workbench.pick('job.coxswain.json')
   }
   await choose('Write a tour into one.md')

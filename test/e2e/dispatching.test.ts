@@ -52,10 +52,7 @@ test('one goal goes to several children, which are compared, and the one that is
 }) => {
   const { keyboard } = workbench.page
   await workbench.showContainer('Coxswain')
-  await workbench.run('Coxswain: New child…')
-  await workbench.answer('Write a tour of this repository into docs/tour.md')
-  await workbench.pick('Demo agent')
-  await workbench.pick('More choices…')
+  await newChild(workbench, 'Write a tour of this repository into docs/tour.md', { contract: 'More choices…' })
   await workbench.screenshot('dispatch-more')
   await workbench.pick('Effort…')
   await workbench.pick('high')

@@ -11,12 +11,16 @@ import type { Workbench } from './harness/workbench.js'
 
 export { coxswain, stopAll }
 
-/** Dispatches a child by keyboard alone, with the demo agent and no contract. */
-export async function newChild(workbench: Workbench, goal: string): Promise<void> {
+/** Begins a dispatch by keyboard alone: the goal, the agent, and what is picked where the contract is asked for. */
+export async function newChild(
+  workbench: Workbench,
+  goal: string,
+  { agent = 'Demo agent', contract = 'No contract' } = {},
+): Promise<void> {
   await workbench.run('Coxswain: New child…')
   await workbench.answer(goal)
-  await workbench.pick('Demo agent')
-  await workbench.pick('No contract')
+  await workbench.pick(agent)
+  await workbench.pick(contract)
 }
 
 /** Dispatches a child that follows a script; returns its id. */

@@ -15,7 +15,7 @@ import type { TestHome } from './harness/testHome.js'
 import { until } from './harness/until.js'
 import { vscodeTest } from './harness/vscodeTest.js'
 import type { Workbench } from './harness/workbench.js'
-import { showChild } from './panelParts.js'
+import { newChild, showChild } from './panelParts.js'
 
 const reloads = Number(process.env['COXSWAIN_RELOADS'] ?? 10)
 const childCount = 9
@@ -172,10 +172,7 @@ test(
 
 /** Dispatches a child of an agent of this file; the row's click shows its panel. */
 async function newChildOf(workbench: Workbench, agentId: string, goal: string): Promise<void> {
-  await workbench.run('Coxswain: New child…')
-  await workbench.answer(goal)
-  await workbench.pick(agentId)
-  await workbench.pick('No contract')
+  await newChild(workbench, goal, { agent: agentId })
   await workbench.row(new RegExp(goal)).waitFor()
 }
 

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { expect } from 'vitest'
 import { vscodeTest } from './harness/vscodeTest.js'
+import { newChild } from './panelParts.js'
 
 const test = vscodeTest({ env: () => ({ COXSWAIN_DEMO_PACE_MS: '400' }) })
 
@@ -11,10 +12,7 @@ test(
   { timeout: 240_000 },
   async ({ workbench, repository }) => {
     await workbench.showContainer('Coxswain')
-    await workbench.run('Coxswain: New child…')
-    await workbench.answer('Write a tour of this repository into docs/tour.md')
-    await workbench.pick('Demo agent')
-    await workbench.pick('Light contract…')
+    await newChild(workbench, 'Write a tour of this repository into docs/tour.md', { contract: 'Light contract…' })
     await workbench.answer('docs/tour.md', 'Files it must deliver')
     const panel = workbench.webview()
     await panel.getByRole('heading', { level: 1, name: /Write a tour/ }).waitFor()

@@ -7,30 +7,16 @@ import { folderSize } from '../../git/folderSize'
 import { worktreeFacts } from '../../git/facts'
 import type { Git } from '../../git/git'
 import type { Problem } from '../../git/repository'
-import {
-  changedFiles,
-  fileAtBase,
-  fileNow,
-  overlaps,
-  status,
-  type ChangedFile,
-  type WorktreeStatus,
-} from '../../git/review'
+import { changedFiles, fileAtBase, fileNow, overlaps, status, type ChangedFile } from '../../git/review'
 import type { KnownWorktree } from '../../git/view'
 import { plainLine } from '../../core/plainText'
 import { t } from '../present/l10n'
+import type { WorktreeState } from '../../supervisor/tools'
 import { treeOf } from '../../supervisor/verdictTree'
+import { stateOf } from '../../supervisor/worktreeFacts'
 
 export type Side = 'base' | 'now'
 export type How = 'merge' | 'squash' | 'patch'
-
-export interface ChangeStat {
-  readonly commits: number
-  readonly dirty: boolean
-  readonly files: number
-  readonly insertions: number
-  readonly deletions: number
-}
 
 export class Changes {
   constructor(
@@ -63,13 +49,11 @@ export class Changes {
     return file.kind === 'problem' ? file : file.content
   }
 
-  async stat(childId: string): Promise<ChangeStat | Problem> {
+  async stat(childId: string): Promise<WorktreeState | Problem> {
     const known = this.worktreeOf(childId)
     if (known === null) return noWorktree
-    const now: WorktreeStatus | Problem = await status(this.git, known)
-    if (now.kind === 'problem') return now
-    const { commits, dirty, files, insertions, deletions } = now
-    return { commits, dirty, files: files.length, insertions, deletions }
+    const now = await status(this.git, known)
+    return now.kind === 'problem' ? now : stateOf(now)
   }
 
   /** Paths that several of these changed → who. One child after the other; null when `goOn` said no meanwhile. */

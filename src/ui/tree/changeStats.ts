@@ -2,13 +2,14 @@
 // the tree is on screen. Live children are not asked: their worktree changes faster than the answer.
 import { isLive } from '../../core/child'
 import type { ChildView } from '../../supervisor/view'
-import { isProblem, type Changes, type ChangeStat } from '../review/changes'
+import type { WorktreeState } from '../../supervisor/tools'
+import { isProblem, type Changes } from '../review/changes'
 
 /** More ended children than this are not asked about; they are folded away anyway. */
 const atMost = 60
 
 export class ChangeStats {
-  private readonly known = new Map<string, { key: string; stat: ChangeStat | null }>()
+  private readonly known = new Map<string, { key: string; stat: WorktreeState | null }>()
   private running = false
 
   constructor(
@@ -18,7 +19,7 @@ export class ChangeStats {
   ) {}
 
   /** What is known now; null when nothing is, or when it cannot be known. */
-  of(childId: string): ChangeStat | null {
+  of(childId: string): WorktreeState | null {
     return this.known.get(childId)?.stat ?? null
   }
 

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import path from 'node:path'
 import { vscodeTest } from '../harness/vscodeTest.js'
 import type { Workbench } from '../harness/workbench.js'
+import { newChild } from '../panelParts.js'
 
 const folder = fileURLToPath(new URL('../../../docs/pictures', import.meta.url))
 const test = vscodeTest({ env: () => ({ COXSWAIN_DEMO_PACE_MS: '1500' }) })
@@ -15,13 +16,6 @@ async function picture(workbench: Workbench, name: string): Promise<void> {
     await workbench.setTheme(theme)
     await workbench.page.screenshot({ path: path.join(folder, `${name}-${theme}.png`) })
   }
-}
-
-async function newChild(workbench: Workbench, goal: string): Promise<void> {
-  await workbench.run('Coxswain: New child…')
-  await workbench.answer(goal)
-  await workbench.pick('Demo agent')
-  await workbench.pick('No contract')
 }
 
 test('two children at work, one of them steered', async ({ workbench }) => {

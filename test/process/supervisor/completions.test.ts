@@ -27,6 +27,18 @@ function idsOf(answer: CommandAnswer): { delegation: string; ids: string[] } {
   return { delegation: answer.delegation_id, ids: [...answer.subagent_ids] }
 }
 
+/** A batch of two: the first has settled, the second waits for the latch `go`. */
+async function firstOfTwoSettled({ commands }: Coxswain) {
+  const { delegation, ids } = idsOf(
+    await commands.spawn({
+      tasks: [{ goal: script({ say: 'one' }) }, { goal: script({ say: 'two' }, stage.waits('go')), title: 'Second' }],
+    }),
+  )
+  const [one = '', two = ''] = ids
+  await stage.settled(one)
+  return { delegation, ids, one, two }
+}
+
 const names = (completions: readonly Completion[]): string[] =>
   completions.map(({ completion_id, paused_left, subagents }) =>
     [completion_id, ...subagents.map(({ subagent_id, phase }) => `${subagent_id} ${phase}`), ...paused_left].join(', '),
@@ -36,13 +48,7 @@ describe('completions', () => {
   it('come once per batch, to the parent that dispatched it and nobody else, until acknowledged', async () => {
     stage = Stage.make()
     const mine = await stage.coxswain({ role: 'run', as: parent })
-    const { delegation, ids } = idsOf(
-      await mine.commands.spawn({
-        tasks: [{ goal: script({ say: 'one' }) }, { goal: script({ say: 'two' }, stage.waits('go')), title: 'Second' }],
-      }),
-    )
-    const [one = '', two = ''] = ids
-    await stage.settled(one)
+    const { delegation, ids, one, two } = await firstOfTwoSettled(mine)
     expect(await mine.completions(parent)).toEqual([])
     stage.open('go')
     await stage.settled(two)
@@ -77,13 +83,7 @@ describe('completions', () => {
   it('of a batch whose last child is paused tell the rest at once; the pause is noticed, and told by itself later', async () => {
     stage = Stage.make()
     const mine = await stage.coxswain({ role: 'run', as: parent })
-    const { delegation, ids } = idsOf(
-      await mine.commands.spawn({
-        tasks: [{ goal: script({ say: 'one' }) }, { goal: script({ say: 'two' }, stage.waits('go')), title: 'Second' }],
-      }),
-    )
-    const [one = '', two = ''] = ids
-    await stage.settled(one)
+    const { delegation, one, two } = await firstOfTwoSettled(mine)
     await eventually(() => stage.said(two).includes('two'), 'the second works')
     await mine.commands.interrupt({ subagent_id: two, reason: 'wrong file' })
     await stage.until(two, 'paused', ({ paused }) => paused)

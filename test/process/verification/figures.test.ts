@@ -7,15 +7,12 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readCheck, type Check } from '../../../src/core/contract'
 import { runCheck, type Bench } from '../../../src/verification/checks'
-import { ContentReader } from '../../../src/verification/contentReader'
-import { openRoot } from '../../../src/verification/safePath'
 import { defaultLimits } from '../../../src/verification/world'
-import { workerFile } from './worktree'
 import { bareRead } from './bareRead'
+import { plainBench } from './plainBench'
 
 const COUNT = 1_000
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'figures-')))
-const never = () => Promise.reject(new Error('not asked here'))
 let bench: Bench
 let checks: Check[]
 
@@ -26,16 +23,7 @@ beforeAll(async () => {
     if (!read.ok) throw new Error(read.problems.join())
     return read.check
   })
-  bench = {
-    root: await openRoot(folder),
-    world: { run: never, files: never, changedFiles: never, committed: never, blobAtBase: never },
-    limits: defaultLimits,
-    reader: new ContentReader(workerFile, defaultLimits),
-    output: undefined,
-    resolve: (path) => ({ kind: 'file', path }),
-    signal: undefined,
-    startedAt: Date.now(),
-  }
+  bench = await plainBench(folder, defaultLimits)
 })
 afterAll(async () => {
   await bench.reader.dispose()

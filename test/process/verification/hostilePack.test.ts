@@ -7,10 +7,8 @@ import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { kinded, readCheck, type Check } from '../../../src/core/contract'
 import { runCheck, type Bench } from '../../../src/verification/checks'
-import { ContentReader } from '../../../src/verification/contentReader'
-import { openRoot } from '../../../src/verification/safePath'
-import { defaultLimits, type World } from '../../../src/verification/world'
-import { workerFile } from './worktree'
+import { defaultLimits } from '../../../src/verification/world'
+import { plainBench } from './plainBench'
 
 interface Entry {
   readonly path: string
@@ -23,8 +21,6 @@ interface Entry {
 const limits = { ...defaultLimits, contentMs: 1_000 }
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'hostile-')))
 const outsideFiles = [join(folder, 'outside', 'file'), join(folder, 'worktree-2', 'file')]
-const never = () => Promise.reject(new Error('not asked here'))
-const world: World = { run: never, files: never, changedFiles: never, committed: never, blobAtBase: never }
 let pack: Entry[]
 let bench: Bench
 
@@ -36,16 +32,7 @@ beforeAll(async () => {
     .split('\n')
     .map((line) => JSON.parse(line) as Entry)
   for (const file of outsideFiles) utimesSync(file, new Date(1_000_000), new Date(2_000_000))
-  bench = {
-    root: await openRoot(join(folder, 'worktree')),
-    world,
-    limits,
-    reader: new ContentReader(workerFile, limits),
-    output: undefined,
-    resolve: (path) => ({ kind: 'file', path }),
-    signal: undefined,
-    startedAt: Date.now(),
-  }
+  bench = await plainBench(join(folder, 'worktree'), limits)
 })
 afterAll(async () => {
   await bench.reader.dispose()

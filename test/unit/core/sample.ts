@@ -1,5 +1,14 @@
 // A sample task and the alphabet of facts the exploration walks over.
-import type { ChildEvent, Fact, Task } from '../../../src/core/events'
+import type { ChildEvent, Fact, Recipe, Task } from '../../../src/core/events'
+
+export const sampleRecipe: Recipe = {
+  agent: 'demo',
+  kind: 'commandLine',
+  label: 'Demo agent',
+  settings: {},
+  autonomy: 'edit',
+  abilities: { steerMode: 'at_tool_boundary', receipt: 'agent said', resume: true, approvals: true, cost: true },
+}
 
 export function sampleTask(change: Partial<Task> = {}): Task {
   return {
@@ -7,14 +16,7 @@ export function sampleTask(change: Partial<Task> = {}): Task {
     title: 'Price table',
     role: 'leaf',
     contract: { level: 'none', maxRetries: 1 },
-    recipe: {
-      agent: 'demo',
-      kind: 'commandLine',
-      label: 'Demo agent',
-      settings: {},
-      autonomy: 'edit',
-      abilities: { steerMode: 'at_tool_boundary', receipt: 'agent said', resume: true, approvals: true, cost: true },
-    },
+    recipe: sampleRecipe,
     limits: {
       wallMs: 600_000,
       maxTurns: null,

@@ -3,20 +3,13 @@
 import type { Attempt, Child, Request, Steer, SteerState } from '../../../src/core/child'
 import type { Recipe, Verdict } from '../../../src/core/events'
 import type { ChildView } from '../../../src/supervisor/view'
+import { sampleRecipe } from '../core/sample'
 
 /** 12:00:00 UTC and so many seconds. */
 export const at = (seconds = 0): string => new Date(Date.parse('2026-03-01T12:00:00Z') + seconds * 1000).toISOString()
 export const now = (seconds = 0): number => Date.parse(at(seconds))
 
-export const recipe = (over: Partial<Recipe> = {}): Recipe => ({
-  agent: 'demo',
-  kind: 'commandLine',
-  label: 'Demo agent',
-  settings: {},
-  autonomy: 'edit',
-  abilities: { steerMode: 'at_tool_boundary', receipt: 'agent said', resume: true, approvals: true, cost: true },
-  ...over,
-})
+export const recipe = (over: Partial<Recipe> = {}): Recipe => ({ ...sampleRecipe, ...over })
 
 export const attempt = (over: Partial<Attempt> = {}): Attempt => ({
   n: 1,
