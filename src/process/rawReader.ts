@@ -70,7 +70,10 @@ class SourceReader {
 
   /** Opens the segment that holds the next byte, or answers where the next one that exists begins. */
   async #find(): Promise<number | undefined> {
-    const starts = segmentStarts(await readdir(this.rawDir).catch(() => []), this.source)
+    const starts = segmentStarts(
+      await readdir(this.rawDir).catch((error: unknown) => unlessOutOfFiles(error, [])),
+      this.source,
+    )
     for (const start of starts.filter((_, index) => (starts[index + 1] ?? Infinity) > this.#offset)) {
       if (start > this.#offset) return start
       const path = join(this.rawDir, segmentName(this.source, start))
@@ -79,7 +82,7 @@ class SourceReader {
         () => 0,
       )
       if (start + size <= this.#offset) continue
-      const segment = await open(path, 'r').catch(() => undefined)
+      const segment = await open(path, 'r').catch((error: unknown) => unlessOutOfFiles(error, undefined))
       // Dropped between the listing and now: what follows it shows the hole.
       if (segment === undefined) continue
       await this.close()
@@ -91,6 +94,13 @@ class SourceReader {
   }
 }
 
+/** With no file descriptor left nothing is known to be missing: a hole that is told is never filled again. */
+function unlessOutOfFiles<T>(error: unknown, otherwise: T): T {
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'EMFILE' || code === 'ENFILE') throw error
+  return otherwise
+}
+
 /** Both streams of one attempt. */
 export class RawReader {
   readonly #readers: readonly SourceReader[]
@@ -100,7 +110,7 @@ export class RawReader {
     this.#readers = outputSources.map((source) => new SourceReader(rawDir, source, options))
   }
 
-  /** Hands on what there is below `upTo` (absent: all there is), batch by batch. */
+  /** Hands on what there is below `upTo` (absent: all there is), batch by batch. Rejects while no file can be opened. */
   async read(take: LineTaker, upTo?: Offsets): Promise<void> {
     for (let more = true; more;) {
       more = false

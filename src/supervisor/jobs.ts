@@ -111,7 +111,7 @@ export class Jobs {
 const wrongCalls = new Set(['EINVAL', 'EBADF', 'EFAULT', 'ENAMETOOLONG', 'ENOSYS'])
 
 /** The system refused it, for want of room, files, leave or a healthy disk: all of that can end. Anything else is a bug. */
-function mayPass(error: unknown): boolean {
+export function mayPass(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, errno } = error as NodeJS.ErrnoException
   if (typeof errno === 'number' && code !== undefined) return !wrongCalls.has(code)

@@ -13,12 +13,17 @@ import type { ChildRecord } from './childRecord'
 import { findAttempt, type FoundAttempt } from './findAttempt'
 import type { Following } from './following'
 import { hearLines, recordHandedOver, tellAgain } from './hearing'
-import type { Jobs } from './jobs'
+import { mayPass, stackOf, type Jobs } from './jobs'
 import type { Launching } from './launching'
 import type { Tools } from './tools'
 
-/** A keeper that does not answer is asked again after this. */
-const silentRetryMs = 5_000
+/** A keeper that does not answer is asked again after this, and what could not be read is read again. */
+const retryMs = 5_000
+
+interface Tries {
+  readonly silences: number
+  readonly failures: number
+}
 
 export class Recovery {
   constructor(
@@ -31,8 +36,24 @@ export class Recovery {
     private readonly tools: Tools,
   ) {}
 
-  /** Beside the queue. `silences`: how often its keeper did not answer so far. */
-  async recover(attempt: Attempt, silences = 0): Promise<void> {
+  /** Beside the queue. Goes on after it resolves where something has to pass first; rejects with what cannot. */
+  async recover(attempt: Attempt): Promise<void> {
+    await this.look(attempt, { silences: 0, failures: 0 })
+  }
+
+  /** `silences`: how often its keeper did not answer so far; `failures`: how often it could not be looked at. */
+  private async look(attempt: Attempt, { silences, failures }: Tries): Promise<void> {
+    try {
+      await this.lookOnce(attempt, silences)
+    } catch (error) {
+      if (!mayPass(error)) throw error
+      const { id: childId } = this.child
+      if (failures === 0) this.tools.log('error', 'not recovered; trying again', { childId, stack: stackOf(error) })
+      this.jobs.afterMs(retryMs, () => this.look(attempt, { silences, failures: failures + 1 }))
+    }
+  }
+
+  private async lookOnce(attempt: Attempt, silences: number): Promise<void> {
     const found = await findAttempt(this.child, attempt, this.tools)
     switch (found.kind) {
       case 'live':
@@ -71,7 +92,7 @@ export class Recovery {
             this.record.tell('warning', 'Its keeper runs but does not answer; trying again.'),
           )
         }
-        this.jobs.afterMs(silentRetryMs, () => this.recover(attempt, silences + 1))
+        this.jobs.afterMs(retryMs, () => this.look(attempt, { silences: silences + 1, failures: 0 }))
         return
       case 'foreign':
         await this.jobs.enqueue(() =>
