@@ -317,6 +317,25 @@ describe('interrupt and resume', () => {
     expect((await stage.cli('result', id, '--round', '3')).err).toMatch(/ has no round 3; its latest is round 2\.\n$/)
   })
 
+  it('of what is deleted under a running child nothing is called done, and nothing lands in the main checkout', async () => {
+    stage = Stage.make()
+    const contract = { deliverables: [{ path: 'x.md' }], checks: [{ git_committed: {} }], maxRetries: 0 }
+    const write = { write: { path: 'x.md', text: 'x\n' } }
+    const goal = script(write, { commit: 'Add x' }, { say: 'up' }, stage.waits('go'), write, { commit: 'Again' })
+    const id = await stage.detached({ goal, contract })
+    await eventually(() => stage.said(id).includes('up'), 'it works')
+    const { path = '' } = (await stage.child(id)).worktree ?? {}
+    rmSync(path, { recursive: true })
+    stage.open('go')
+    const child = await stage.settled(id)
+    expect(child.verdict?.status).not.toBe('verified')
+    expect((await stage.cli('apply', id)).code).toBe(2)
+    expect([stage.git('status', '--porcelain'), stage.git('log', '--format=%s', 'main')]).toEqual(['', 'First'])
+    expect((await stage.cli('discard', id, '--force')).code).toBe(0)
+    expect([stage.left().worktrees, stage.left().branches, existsSync(path)]).toEqual([[], [], false])
+    expect((await stage.settled(await stage.detached(script({ say: 'one' })))).phase).toBe('SUCCESS')
+  })
+
   it('does not resume in the main checkout when the worktree is gone', async () => {
     stage = Stage.make()
     const id = await stage.detached(script({ say: 'one' }))

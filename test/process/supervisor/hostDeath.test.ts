@@ -76,6 +76,25 @@ describe('when the owner is killed while a child runs', () => {
     expect([queue.trim().split('\n').length, attempts.length]).toEqual([2, 1])
   })
 
+  it('a question that waited goes on waiting, and its answer reaches the agent once', async () => {
+    stage = Stage.make()
+    const id = await stage.detached(script({ ask: { tool: 'run', input: { command: 'npm publish' } } }, { say: 'on' }))
+    const asked = await stage.until(id, 'asked', ({ requests }) => requests.length === 1)
+    for (let kills = 0; kills < 2; kills++) {
+      await killOwner()
+      await stage.cli('stop', 'aaaaaaaaaa')
+      const [row] = (await stage.json('list')).subagents
+      expect([row.phase, row.needs]).toEqual(['RUNNING', 'an approval'])
+    }
+    await stage.json('answer', asked.requests[0]?.id ?? '', '--allow')
+    await killOwner()
+    await stage.cli('stop', 'aaaaaaaaaa')
+    const child = await stage.settled(id)
+    expect([child.phase, child.attempts.length, child.misfits]).toEqual(['SUCCESS', 1, 0])
+    expect(child.requests.map(({ answer }) => answer?.kind)).toEqual(['allow'])
+    expect(stage.said(id).filter((text) => text === 'Thank you, I have leave.' || text === 'on')).toHaveLength(2)
+  })
+
   it('a child that ended meanwhile is found ended, with its report and its result', async () => {
     stage = Stage.make()
     const id = await stage.detached(script({ say: 'one' }, stage.waits('go'), { say: 'two' }, { commit: 'x' }))
