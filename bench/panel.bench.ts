@@ -1,7 +1,9 @@
 // The panel in figures, in a real VS Code: how soon a transcript of 50,000 entries with a 5 MB tool result stands there, what
-// scrolling through it costs, what it holds in memory, and how long activation takes. `npm run bench:panel`.
-import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
+// scrolling through it costs, what it holds in memory, how long activation takes, and what a hidden panel costs beside one
+// that is shown and beside none. `npm run bench:panel`.
+import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Frame } from 'playwright-core'
 import { expect } from 'vitest'
 import { until } from '../test/e2e/harness/until.js'
@@ -10,7 +12,16 @@ import type { Workbench } from '../test/e2e/harness/workbench.js'
 import { coxswain, scriptedChild, showChild, stopAll } from '../test/e2e/panelParts.js'
 import { quantile } from './figures'
 
-const test = vscodeTest({ env: () => ({ COXSWAIN_DEMO_PACE_MS: '5' }) })
+const reciting = {
+  kind: 'commandLine',
+  command: ['node', fileURLToPath(new URL('../test/fixtures/agents/reciting.mjs', import.meta.url))],
+  protocol: 'lines',
+  environment: ['LATCHES'],
+}
+const test = vscodeTest({
+  settings: { 'coxswain.agents': { reciting } },
+  env: (home) => ({ COXSWAIN_DEMO_PACE_MS: '5', LATCHES: home.folder }),
+})
 const entries = 50_000
 
 const say = (name: string, figure: string): void => console.log(`${name.padEnd(52)} ${figure}`)
@@ -161,5 +172,63 @@ test('a transcript of 50,000 entries and a 5 MB result', async ({ workbench, rep
   // Bounds that hold on any machine; the others are read beside the machine's own share.
   expect(after.heapMb - before.heapMb).toBeLessThan(60)
   expect(await frame.locator('.row').count()).toBeLessThan(200)
+  await stopAll(home, repository)
+})
+
+/** Processor time of a process so far, in seconds. */
+function cpuSeconds(pid: number): number {
+  const [, rest = ''] = /^.*\) (.*)$/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? []
+  const fields = rest.split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / 100
+}
+
+test('a panel that is hidden while its child speaks', async ({ workbench, home, repository }) => {
+  const linesAtATime = 200
+  let messages = 0
+  let bytes = 0
+  workbench.page.on('websocket', (socket) =>
+    socket.on('framereceived', ({ payload }) => {
+      messages += 1
+      bytes += payload.length
+    }),
+  )
+  await workbench.reload()
+  await workbench.showContainer('Coxswain')
+  await workbench.run('Coxswain: New child…')
+  await workbench.answer('Recite')
+  await workbench.pick('reciting')
+  await workbench.pick('No contract')
+  const panel = await showChild(workbench, 'Recite')
+  writeFileSync(path.join(home.folder, 'begin'), '')
+  await panel.locator('.row-text').first().waitFor()
+  const account = readdirSync(home.folder).map((name) => path.join(home.folder, name, 'written'))
+  const said = (): number => readFileSync(account.find(existsSync) ?? '', 'utf8').split('"type":"text"').length
+  const pid = await workbench.extensionHostPid()
+
+  /** What the window gets from the server, and what the extension host works, while so many lines are said. */
+  const measured = async (): Promise<{ messages: number; bytes: number; cpu: number }> => {
+    const before = { messages, bytes, cpu: cpuSeconds(pid), said: said() }
+    await until('it has spoken on', () => said() >= before.said + linesAtATime)
+    return { messages: messages - before.messages, bytes: bytes - before.bytes, cpu: cpuSeconds(pid) - before.cpu }
+  }
+  const shown = await measured()
+  await workbench.run('File: New Untitled Text File')
+  await panel.locator('.scroller').waitFor({ state: 'hidden' })
+  const hidden = await measured()
+  await workbench.run('View: Close All Editors')
+  const none = await measured()
+  for (const [what, of] of Object.entries({ shown, hidden, none }))
+    say(
+      `${linesAtATime} lines, panel ${what}`,
+      `${of.messages} messages, ${(of.bytes / 1e3).toFixed(0)} kB, host ${of.cpu.toFixed(2)} s`,
+    )
+  const ratio = (a: number, b: number): string => (a / b).toFixed(2)
+  say(
+    'hidden beside none: messages, bytes, processor',
+    [ratio(hidden.messages, none.messages), ratio(hidden.bytes, none.bytes), ratio(hidden.cpu, none.cpu)].join(', '),
+  )
+  // Holds on any machine: a hidden panel is told nothing of what its child says.
+  expect(hidden.bytes - none.bytes).toBeLessThan((shown.bytes - none.bytes) / 2)
+  writeFileSync(path.join(home.folder, 'end'), '')
   await stopAll(home, repository)
 })
