@@ -36,9 +36,19 @@ export class Workbench {
     await this.#go(this.server.url(folder))
   }
 
-  /** The same for a workspace file of several folders. */
+  /** The same for a workspace file of several folders. A VS Code that is slow to start now and then reads none out of it. */
   async openWorkspace(file: string): Promise<void> {
-    await this.#go(this.server.url(file).replace('folder=', 'workspace='))
+    const url = this.server.url(file).replace('folder=', 'workspace=')
+    const folder = this.page.locator('.explorer-folders-view .monaco-list-row').first()
+    await until(
+      'the window has the folders',
+      async () => {
+        await this.#go(url)
+        await folder.waitFor({ timeout: 10_000 })
+        return true
+      },
+      openMs,
+    )
   }
 
   async #go(url: string): Promise<void> {
