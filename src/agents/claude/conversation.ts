@@ -199,7 +199,10 @@ export class ClaudeConversation implements Conversation {
   }
 
   private rateLimit(info: LineOf<'rate_limit_event'>['rate_limit_info']): AgentSignal[] {
-    if (info.status !== 'rejected') return this.condition === 'rate limited' ? this.clearCondition() : []
+    if (info.status !== 'rejected') {
+      this.limitedUntil = undefined
+      return this.condition === 'rate limited' ? this.clearCondition() : []
+    }
     const until = info.resetsAt === undefined ? undefined : isoFromSeconds(info.resetsAt)
     const which = info.rateLimitType?.replaceAll('_', ' ')
     this.limitedUntil = until

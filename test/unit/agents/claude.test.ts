@@ -209,6 +209,20 @@ describe('lines of other kinds', () => {
     ])
   })
 
+  it('a usage limit that is over is no reason any more', () => {
+    const limit = (info: object) => JSON.stringify({ type: 'rate_limit_event', rate_limit_info: info })
+    const failed = '{"type":"result","subtype":"success","is_error":true,"terminal_reason":"api_error"}'
+    const reasonAfter = (...lines: string[]) => {
+      const conversation = talk()
+      const last = [...lines, failed].flatMap((line) => conversation.read('stdout', line)).at(-1)
+      return last?.kind === 'result' ? last.reason : last
+    }
+    const rejected = limit({ status: 'rejected', resetsAt: 1924992000 })
+    const words = 'The model’s API answered with an error.'
+    expect(reasonAfter(rejected)).toBe(`${words} Its usage limit ends at 2031-01-01T00:00:00.000Z; resume it then.`)
+    expect(reasonAfter(rejected, limit({ status: 'allowed' }))).toBe(words)
+  })
+
   it('a result is judged by all it says, never by its subtype alone', () => {
     const table = [
       { subtype: 'success', is_error: false, terminal_reason: 'completed' },
