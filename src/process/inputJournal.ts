@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { attemptFiles } from './attemptFiles'
 import { parseObject } from './json'
+import { unlessOutOfFiles } from './outOfFiles'
 import { parseOffsets, type Offsets } from './wire'
 
 export interface JournaledFrame {
@@ -17,10 +18,13 @@ export interface JournaledFrame {
 
 /**
  * The frames of the journal, up to the first that is missing: what follows it is what a power cut left. A stub of a line
- * that could not be written has no number of its own and is passed over. Empty when there is no journal.
+ * that could not be written has no number of its own and is passed over. Empty when there is no journal;
+ * rejects while no file can be opened.
  */
 export async function readInputJournal(attemptDir: string): Promise<JournaledFrame[]> {
-  const text = await readFile(attemptFiles(attemptDir).input, 'utf8').catch(() => '')
+  const text = await readFile(attemptFiles(attemptDir).input, 'utf8').catch((error: unknown) =>
+    unlessOutOfFiles(error, ''),
+  )
   const frames: JournaledFrame[] = []
   for (const line of text.split('\n')) {
     const entry = parseObject(line)

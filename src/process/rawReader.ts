@@ -4,6 +4,7 @@ import { open, readdir, stat, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { attemptFiles, outputSources, segmentName, segmentStarts, type OutputSource } from './attemptFiles'
 import { LineSplitter, type RawLine } from './lines'
+import { unlessOutOfFiles } from './outOfFiles'
 import type { Offsets } from './wire'
 
 const chunkBytes = 256 * 1024
@@ -92,13 +93,6 @@ class SourceReader {
     }
     return undefined
   }
-}
-
-/** With no file descriptor left nothing is known to be missing: a hole that is told is never filled again. */
-function unlessOutOfFiles<T>(error: unknown, otherwise: T): T {
-  const { code } = error as NodeJS.ErrnoException
-  if (code === 'EMFILE' || code === 'ENFILE') throw error
-  return otherwise
 }
 
 /** Both streams of one attempt. */

@@ -2,9 +2,12 @@
 import { build } from 'esbuild'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { realpathSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
+import { attemptFiles } from '../../../src/process/attemptFiles'
 import { identityOf, isRunning, readStat, signalProcess } from '../../../src/process/identity'
+import { readInputJournal } from '../../../src/process/inputJournal'
 import { folder } from '../../unit/record/place'
 import { failFiles, type Failing } from './failingFiles'
 
@@ -55,4 +58,14 @@ it('what the system does not tell of a process is no death, and brings it no sig
   expect([isRunning(identity), signalProcess(identity, 'SIGKILL')]).toEqual([true, true])
   await once(child, 'exit')
   expect(isRunning(identity)).toBe(false)
+})
+
+it('a journal that cannot be opened is not taken for an empty one', async () => {
+  const attempt = realpathSync(folder())
+  const frame = { seq: 1, at: 1, after: { stdout: 0, stderr: 0 }, text: 'steer' }
+  expect(await readInputJournal(attempt)).toEqual([])
+  writeFileSync(attemptFiles(attempt).input, `${JSON.stringify(frame)}\n`)
+  failing = failFiles(attempt, 'EMFILE', 1)
+  await expect(readInputJournal(attempt)).rejects.toThrow(/EMFILE/)
+  expect(await readInputJournal(attempt)).toEqual([{ ...frame, id: undefined }])
 })
