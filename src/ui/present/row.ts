@@ -78,8 +78,8 @@ export function row(
   const verdict = child.verifying ? null : verdictWords(child)
   const partial = child.verdict?.disposition === 'partial' && need !== null && need === verdict
   const title = titleOf(child)
-  // The default side bar shows some 36 characters of a row: half of them for how it stands.
-  const label = cutText(title, 18)
+  // The default side bar shows some 34 characters of a row: half of them for how it stands.
+  const label = cutText(title, 16)
   const agent = plainLine(child.task.recipe.label, 40)
   const doing = need ?? doingNow(view, now)
   const since = sinceOf(view)

@@ -21,8 +21,8 @@ async function picture(workbench: Workbench, name: string): Promise<void> {
 test('two children at work, one of them steered', async ({ workbench }) => {
   await workbench.page.setViewportSize({ width: 1280, height: 800 })
   await workbench.showContainer('Coxswain')
-  await newChild(workbench, 'Ask me which part matters, then tidy src')
-  await workbench.row(/Ask me which/).waitFor()
+  await newChild(workbench, 'List what src exports in docs/exports.md')
+  await workbench.row(/List what src/).waitFor()
   await newChild(workbench, 'Write a tour of this repository into docs/tour.md')
   const row = workbench.row(/Write a tour/)
   await row.waitFor()
