@@ -11,6 +11,7 @@ import { listAnswer } from '../supervisor/payloads'
 import { z } from 'zod'
 import { checkText, onlyForPersons, viewed, visible, withChild, withStore } from './commands'
 import { until } from '../supervisor/waiting'
+import { leaveOthers } from './run'
 import type { Invocation } from './invocation'
 import { granted, UsageError } from './output'
 
@@ -19,7 +20,7 @@ const tailEntries = 200
 
 export async function verify(invocation: Invocation): Promise<number> {
   const { out } = invocation
-  const judge = async (coxswain: Coxswain, id: string): Promise<number> => {
+  const judged = async (coxswain: Coxswain, id: string): Promise<number> => {
     const before = viewed(coxswain, id).child.verdicts.length
     granted(await coxswain.commands.verify({ subagent_id: id }))
     await until(coxswain, async () => viewed(coxswain, id).child.verdicts.length > before)
@@ -29,6 +30,9 @@ export async function verify(invocation: Invocation): Promise<number> {
     if (verdict.status === 'verified') return 0
     return verdict.disposition === 'partial' ? 3 : 1
   }
+  // The store was perhaps taken for it: whoever works there goes on under an owner, also when this was refused.
+  const judge = (coxswain: Coxswain, id: string): Promise<number> =>
+    judged(coxswain, id).finally(() => leaveOthers(coxswain))
   return await withChild(invocation, judge, 'run')
 }
 

@@ -30,7 +30,10 @@ export async function run(invocation: Invocation): Promise<number> {
     contract === undefined ? given : { ...given, tasks: given.tasks.map((task) => ({ contract, ...task })) }
   return flags.detach === true
     ? await withStore(await open('command'), (coxswain) => detach(coxswain, request, invocation))
-    : await withStore(await open('run'), (coxswain) => join(coxswain, request, invocation))
+    : await withStore(await open('run'), (coxswain) =>
+        // Refused, it may have taken the store all the same.
+        join(coxswain, request, invocation).finally(() => leaveOthers(coxswain)),
+      )
 }
 
 /** A task file, JSON or YAML. */

@@ -110,8 +110,11 @@ export class Supervisor {
    * that a keeper that does not answer holds up nobody else.
    */
   async takeUp(childIds: readonly string[]): Promise<void> {
-    const failed = (childId: string) => (error: unknown) =>
+    const failed = (childId: string) => (error: unknown) => {
+      // Let go of before it was known: the next owner finds out.
+      if (error instanceof DisposedError) return
       this.options.tools.log('error', 'a child could not be recovered', { childId, error: String(error) })
+    }
     const opened: ChildRun[] = []
     for (const id of childIds) {
       // Opening a log cuts its torn end, which may by now be a line that the next owner is writing.

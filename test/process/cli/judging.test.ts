@@ -21,6 +21,44 @@ async function refused(...args: string[]): Promise<string[]> {
 }
 
 describe('verify', () => {
+  /** Nobody owns the store, and a child works there. */
+  async function unattended(): Promise<string> {
+    const live = await stage.detached(script({ say: 'up' }, stage.waits('go')))
+    await eventually(() => stage.said(live).includes('up'), 'it works')
+    const owner = await stage.owner()
+    kill(owner?.process.pid ?? 0, 'SIGKILL')
+    return live
+  }
+
+  it('leaves an owner to the children it found at work, also when it is refused', async () => {
+    stage = Stage.make()
+    const ended = await stage.detached({ goal: script({ say: 'one' }), title: 'Ended' })
+    await stage.settled(ended)
+    const live = await unattended()
+    expect((await stage.cli('verify', ended)).code).toBe(2)
+    stage.open('go')
+    expect((await stage.settled(live)).phase).toBe('SUCCESS')
+  })
+
+  it(
+    'says why it is refused and nothing else, also while a child is still being taken up',
+    { timeout: 90_000 },
+    async () => {
+      stage = Stage.make()
+      const ended = await stage.detached({ goal: script({ say: 'one' }), title: 'Ended' })
+      await stage.settled(ended)
+      const live = await unattended()
+      // It keeps whoever takes its child up waiting.
+      const { keeper } = (await stage.child(live)).attempts[0] ?? {}
+      kill(keeper?.pid ?? 0, 'SIGSTOP')
+      const { code, err } = await stage.cli('verify', ended)
+      expect([code, err]).toEqual([2, 'coxswain: "Ended" has no contract, so there is nothing to check.\n'])
+      kill(keeper?.pid ?? 0, 'SIGCONT')
+      stage.open('go')
+      expect((await stage.settled(live, 60_000)).phase).toBe('SUCCESS')
+    },
+  )
+
   it('runs the checks again on the files as they are now, and the exit code says what came of it', async () => {
     stage = Stage.make()
     const id = await stage.detached(keeps)

@@ -4,12 +4,22 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, describe, expect, it } from 'vitest'
-import { dist, eventually, plain, script, Stage, type Printed } from '../supervisor/stage'
+import { dist, eventually, kill, plain, script, Stage, type Printed } from '../supervisor/stage'
 
 let stage: Stage
 afterEach(() => stage.clear())
 
 describe('coxswain run, joined', () => {
+  it('that is refused leaves an owner to the children it found at work', async () => {
+    stage = Stage.make()
+    const live = await stage.detached(script({ say: 'up' }, stage.waits('go')))
+    await eventually(() => stage.said(live).includes('up'), 'it works')
+    kill((await stage.owner())?.process.pid ?? 0, 'SIGKILL')
+    expect((await stage.cli('run', '--task', stage.tasks({ goal: 'Do it.', base: 'nope' }))).code).toBe(2)
+    stage.open('go')
+    expect((await stage.settled(live)).phase).toBe('SUCCESS')
+  })
+
   it('prints the handle, what happens, and the completion, and exits 0 when every child succeeded', async () => {
     stage = Stage.make()
     const goal = script({ write: { path: 'x.md', text: 'x\n' } }, { commit: 'Add x' })
