@@ -13,15 +13,16 @@ export async function writeWhole(path: string, data: string, mode = 0o600): Prom
 
 /**
  * A person's own file that may be a link to where they keep it: what the link names is replaced, or made where there is
- * none yet, and the link stays. It keeps its rights; a new one gets 0600.
+ * none yet, and the link stays. It keeps its rights; a new one gets 0600. What its owner made read-only is not replaced, nor
+ * is a folder.
  */
 export async function writeThroughLink(path: string, data: string): Promise<void> {
   const target = await linkedTo(path)
   await mkdir(dirname(target), { recursive: true })
-  const mode = await stat(target).then(
-    (found) => found.mode & 0o777,
-    () => 0o600,
-  )
+  const found = await stat(target).catch(() => undefined)
+  const mode = (found?.mode ?? 0o600) & 0o777
+  if (found?.isFile() === false || (mode & 0o200) === 0)
+    throw new Error(`${target} is read-only or no file, so it is left as it is. Change that, then try again.`)
   await writeWhole(target, data, mode)
 }
 

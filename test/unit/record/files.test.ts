@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   existsSync,
@@ -70,6 +71,21 @@ describe('whole files', () => {
       'mine',
     ])
     expect([there, missing].map((path) => statSync(path).mode & 0o777)).toEqual([0o640, 0o600])
+  })
+
+  it('that somebody made read-only, or that are no files, are left as they are, also behind a link', async () => {
+    const place = folder()
+    const locked = join(place, 'locked')
+    writeFileSync(locked, 'theirs', { mode: 0o444 })
+    symlinkSync(locked, join(place, 'link'))
+    mkdirSync(join(place, 'folder'))
+    execFileSync('mkfifo', [join(place, 'fifo')])
+    for (const name of ['locked', 'link', 'folder', 'fifo'])
+      await expect(writeThroughLink(join(place, name), 'new')).rejects.toThrow(/is read-only or no file.* try again\.$/)
+    expect([readFileSync(locked, 'utf8'), readdirSync(place).sort()]).toEqual([
+      'theirs',
+      ['fifo', 'folder', 'link', 'locked'],
+    ])
   })
 
   it('are created by exactly one of many at once, whole and with its content', async () => {
