@@ -6,7 +6,7 @@ import { accessibilityViolations } from './harness/axe.js'
 import { installedCli } from './harness/commandLine.js'
 import { until } from './harness/until.js'
 import { vscodeTest } from './harness/vscodeTest.js'
-import { coxswain, newChild, scriptedChild, showChild, stopAll } from './panelParts.js'
+import { coxswain, layoutSaved, newChild, scriptedChild, showChild, stopAll } from './panelParts.js'
 
 const spawning = { 'coxswain.orchestratorEnabled': true, 'coxswain.maxSpawnDepth': 2 }
 const test = vscodeTest({
@@ -132,7 +132,7 @@ test('a link opens a child and does nothing to it', async ({ workbench, reposito
   await stopAll(home, repository)
 })
 
-test('a child and all it dispatched are stopped together, after each was named', async ({
+test('a child and all it dispatched stay folded over a reload, and are stopped together after each was named', async ({
   workbench,
   repository,
   home,
@@ -145,12 +145,21 @@ test('a child and all it dispatched are stopped together, after each was named',
   const below = path.join(home.folder, 'below.json')
   writeFileSync(below, JSON.stringify({ tasks: [{ goal: `Row\n\n${hang}`, title: 'Row', agent: 'demo' }] }))
   const dispatch = [process.execPath, installedCli(home), 'run', '--task', below, '--detach']
-  await scriptedChild(home, repository, 'Steer the boat', [{ run: dispatch }, { hang: 'here' }], {
+  const id = await scriptedChild(home, repository, 'Steer the boat', [{ run: dispatch }, { hang: 'here' }], {
     role: 'orchestrator',
   })
   // What it dispatches is seen at once.
   await expect.poll(() => workbench.treeText()).toMatch(/^Working, 2 children\n {2}Steer the boat.+\n {4}Row/)
-  await workbench.rowMenu(workbench.row(/Steer the boat/), 'Stop subtree…')
+  const row = workbench.row(/Steer the boat/)
+  await row.locator('.monaco-tl-twistie').click()
+  const folded = /^Working, 2 children\n {2}Steer the boat.+$/
+  await expect.poll(() => workbench.treeText()).toMatch(folded)
+  await layoutSaved(workbench, String.raw`\"coxswain.closedRows\":[\"${id}\"]`)
+  await workbench.reload()
+  await workbench.showContainer('Coxswain')
+  await row.waitFor()
+  expect(await workbench.treeText(), 'what was closed stays closed').toMatch(folded)
+  await workbench.rowMenu(row, 'Stop subtree…')
   await expect.poll(() => workbench.dialog.innerText()).toMatch(/Stop 2 children\?[\s\S]+• Steer the boat\s+• Row/)
   await workbench.answerDialog('Stop')
   await expect.poll(() => workbench.treeText()).toMatch(/^Finished, 2 children/)
