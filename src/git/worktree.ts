@@ -592,7 +592,7 @@ export type Reconciled =
     }
   /** The folder was deleted; git still has its entry. */
   | { readonly kind: 'missing'; readonly ourBranchExists: boolean; readonly locked: string | null }
-  /** The folder is there; git has lost its entry. */
+  /** The folder is there; git has lost its entry, or the folder its link to it. */
   | { readonly kind: 'forgotten'; readonly ourBranchExists: boolean }
   | { readonly kind: 'moved'; readonly to: string; readonly locked: string | null }
   /** Neither folder nor entry. */
@@ -627,13 +627,15 @@ export async function reconcile(
     const ourBranchExists = branches.has(`refs/heads/${one.branch}`)
     const entry = byPath.get(one.path)
     const folder = (await lstat(one.path).catch(() => null))?.isDirectory() === true
+    // Without its `.git` a folder is nobody's worktree, whatever git has listed.
+    const linked = folder && (await exists(join(one.path, '.git')))
     const gitDir = marked.get(one.childId)
     const back =
       gitDir === undefined ? undefined : (await readSmallFile(join(gitDir, 'gitdir')))?.toString('utf8').trimEnd()
     const points = gitDir === undefined || back === undefined ? null : dirname(resolve(gitDir, back))
     const movedTo = points === null || points === one.path ? undefined : byPath.get(points)
     if (movedTo !== undefined) result.set(one.childId, { kind: 'moved', to: movedTo.path, locked: movedTo.locked })
-    else if (entry !== undefined && folder) {
+    else if (entry !== undefined && linked) {
       const branchNow = entry.branch?.replace(/^refs\/heads\//, '') ?? null
       const branch: BranchState =
         branchNow === null
@@ -651,7 +653,8 @@ export async function reconcile(
         locked: entry.locked,
         ourBranchExists,
       })
-    } else if (entry !== undefined) result.set(one.childId, { kind: 'missing', ourBranchExists, locked: entry.locked })
+    } else if (entry !== undefined && !folder)
+      result.set(one.childId, { kind: 'missing', ourBranchExists, locked: entry.locked })
     else result.set(one.childId, { kind: folder ? 'forgotten' : 'absent', ourBranchExists })
   }
   return result

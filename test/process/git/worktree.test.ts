@@ -117,13 +117,25 @@ describe('a worktree for a child', () => {
   it('is reported as missing, forgotten, moved, locked, or on another branch, as git says', async () => {
     const root = bench.repository()
     const { commonDir } = await bench.inspect(root)
-    const names = ['present', 'missing', 'forgotten', 'moved', 'locked', 'switched', 'renamed', 'detached', 'absent']
+    const names = [
+      'present',
+      'missing',
+      'forgotten',
+      'moved',
+      'locked',
+      'switched',
+      'renamed',
+      'detached',
+      'absent',
+      'unlinked',
+    ]
     const all = new Map(
       await Promise.all(names.map(async (name) => [name, await bench.add(root, { childId: name })] as const)),
     )
     const at = (name: string) => all.get(name)?.path ?? ''
     rmSync(at('missing'), { recursive: true })
     rmSync(join(commonDir, 'worktrees', at('forgotten').split('/').at(-1) ?? ''), { recursive: true })
+    rmSync(join(at('unlinked'), '.git'))
     bench.sh(root, 'worktree', 'move', at('moved'), join(bench.folder, 'elsewhere'))
     bench.sh(root, 'worktree', 'lock', '--reason', 'on a stick', at('locked'))
     bench.sh(at('switched'), 'switch', '-q', '-c', 'other')
@@ -143,6 +155,7 @@ describe('a worktree for a child', () => {
       renamed: 'switched',
       detached: 'detached',
       absent: 'absent',
+      unlinked: 'forgotten',
     })
     expect(found.get('moved')).toMatchObject({ to: join(bench.folder, 'elsewhere') })
     expect(found.get('locked')).toMatchObject({ locked: 'on a stick' })
