@@ -45,6 +45,8 @@ test('of several folders the chosen one is shown, and again after a reload', asy
   // A new child works in the one that is shown.
   await newChild(workbench, 'List the free berths')
   await until('its branch', () => wharf.git('branch', '--list', 'coxswain/*').includes('list-the-free-berths'))
+  // Its panel takes the focus when it comes, and would close what the next command asks.
+  await workbench.webview().getByRole('heading', { level: 1, name: 'List the free berths' }).waitFor()
   // So does what an extension launches now; the handle of the other still opens its child.
   await launch('count the sacks', 2)
   await until('its branch', () => branches(wharf) === 2)
