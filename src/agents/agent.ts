@@ -32,6 +32,8 @@ export interface Abilities {
   readonly cost: boolean
   /** A person can go on with its session in a terminal. */
   readonly terminal?: boolean | undefined
+  /** What was allowed for the whole child can be taken back while it works. */
+  readonly revoke?: boolean | undefined
 }
 
 /** Everything a conversation may depend on. Paths are absolute; nothing here was read from the worktree. */
@@ -109,6 +111,8 @@ export interface Conversation {
   /** The agent's own soft way to end its turn, tried before SIGTERM; `signal` follows the frames after `waitMs`. */
   readonly softEnd?: { write(): Outgoing[]; readonly waitMs: number; readonly signal?: 'SIGINT' }
   answer?(requestId: string, answer: Answer): Outgoing[]
+  /** From now on it asks again for what this answer had allowed for the whole child. Twice is harmless, also before `wrote`. */
+  revoke?(requestId: string): void
   /** What ends the process after its result: it goes by itself, or its stdin is closed. */
   readonly afterResult: 'exits by itself' | 'close input'
 }

@@ -13,6 +13,7 @@ export function claudeAgent(id: string, settings: ClaudeSettings): Agent {
     abilities: {
       ...{ steerMode: 'at_tool_boundary', receipt: 'observed', resume: true, approvals: true, cost: true },
       terminal: true,
+      revoke: true,
     },
     probe: {
       programs: [settings.executable ?? 'claude'],

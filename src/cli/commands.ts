@@ -2,6 +2,7 @@
 import { acceptance, isLive, type Child } from '../core/child'
 import type { CheckResult, Verdict } from '../core/events'
 import type { TranscriptEntry } from '../core/transcript'
+import { plainLine } from '../core/plainText'
 import { textLogLine } from '../core/textLog'
 import { changedFiles, overlaps, status, type ChangedFile } from '../git/review'
 import { isRefusal } from '../supervisor/commands'
@@ -138,6 +139,10 @@ function showText(child: Child, answer: ReturnType<typeof showAnswer>): string {
       : [`worktree ${answer.worktree.path}`, `branch   ${branchText(answer.worktree)}`]),
     ...answer.overlaps.map(({ title, paths }) => `also changed by "${title}": ${paths.join(', ')}`),
     ...answer.requests.map((request) => `needs an answer to ${request.request_id}: ${request.words}`),
+    ...answer.permissions.map(
+      ({ request_id, tool, input }) =>
+        `may do unasked, by ${request_id}: ${plainLine(`${tool} ${JSON.stringify(input)}`)}`,
+    ),
     ...answer.steers.map(
       (steer) =>
         `steer ${steer.steer_id}: ${steer.state}${steer.evidence === null ? '' : ` (${steer.evidence})`} — ${steer.text}`,
@@ -332,6 +337,11 @@ export async function answer({ open, out, words, flags }: Invocation): Promise<n
           ? `Nobody has asked anything under the id ${id}.`
           : `Several children have asked under the id ${id}; answer in the panel.`,
       )
+    if (flags.revoke === true) {
+      const done = granted(await coxswain.commands.revoke({ subagent_id: asking[0].child.id, request_id: id }))
+      out.print(done, done.note)
+      return 0
+    }
     const text = textOf(words, 1)
     const given =
       flags.allow === true

@@ -22,6 +22,8 @@ export const flagOptions = {
   force: { type: 'boolean' },
   allow: { type: 'boolean' },
   deny: { type: 'string' },
+  /** Of answer: what was allowed for the whole child is taken back. */
+  revoke: { type: 'boolean' },
   /** Of supervise: the epoch of a frozen owner to take the store from. */
   take: { type: 'string' },
   check: { type: 'boolean' },

@@ -29,7 +29,8 @@ const usage = `Usage: coxswain COMMAND [options]
   result ID [--round N]          its completion; {"ready": false} while it runs
   steer ID TEXT|-                a correction it reads with its next tool result
   withdraw STEER_ID              take back a steer that was not handed over yet
-  answer REQUEST_ID TEXT|--allow|--deny WHY
+  answer REQUEST_ID TEXT|--allow|--deny WHY|--revoke
+                                 --revoke: take back what was allowed for the whole child; show ID lists it
   interrupt ID [--reason R]      pause it: session, worktree and branch are kept
   resume ID [TEXT|-]             go on, with a new instruction
   takeover ID                    pause it and print the command that goes on with its session in your terminal;
@@ -65,7 +66,7 @@ const allowed: Readonly<Record<string, readonly (keyof Flags)[]>> = {
   result: ['round'],
   steer: [],
   withdraw: [],
-  answer: ['allow', 'deny'],
+  answer: ['allow', 'deny', 'revoke'],
   interrupt: ['reason'],
   stop: ['reason'],
   adopt: [],

@@ -47,6 +47,8 @@ export interface Request {
   readonly answer: Answer | null
   readonly answeredAt: string | null
   readonly note: string | null
+  /** It was allowed for the whole child, and that was taken back. */
+  readonly revoked: boolean
 }
 
 export type EndCause = 'stop' | 'interrupt' | 'timeout' | 'budget' | 'lease'
@@ -354,6 +356,16 @@ export function missedSteers(child: Child): readonly Steer[] {
 /** Requests nobody has answered yet. */
 export function openRequests(child: Child): readonly Request[] {
   return child.requests.filter((request) => request.answer === null)
+}
+
+/** What its process may go on doing unasked, because it was allowed once for the whole child. */
+export function standingPermissions(child: Child): readonly Request[] {
+  const attempt = currentAttempt(child)
+  if (attempt === undefined || attempt.ended !== null) return []
+  return child.requests.filter(
+    ({ attempt: n, answer, revoked }) =>
+      n === attempt.n && answer?.kind === 'allow' && answer.scope === 'child' && !revoked,
+  )
 }
 
 /** Tokens and money over all attempts. */

@@ -9,6 +9,7 @@ import {
   isSettingUp,
   lacksResult,
   openRequests,
+  standingPermissions,
   type Child,
   type Steer,
 } from './child'
@@ -291,6 +292,15 @@ export function decideApply(child: Child | undefined, overrides: readonly string
     'invalid',
     `The verdict on "${child.title}" is ${verdict.status}. To apply it all the same, override by name what did not pass: ${missing.join('; ')}.`,
   )
+}
+
+export function decideRevoke(child: Child | undefined, requestId: string): Refused | null {
+  if (child === undefined) return unknownChild
+  const { label, abilities } = child.task.recipe
+  if (abilities.revoke !== true)
+    return no('unsupported', `${label} keeps by itself what it may do. Pause "${child.title}", then resume it.`)
+  if (standingPermissions(child).some(({ id }) => id === requestId)) return null
+  return no('finished', `Nothing that "${child.title}" may do unasked was allowed under the id ${requestId}.`)
 }
 
 export function decideAnswer(child: Child | undefined, requestId: string): Refused | null {

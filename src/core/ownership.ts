@@ -62,6 +62,13 @@ export function decideAnswerBy(caller: Caller, child: Child, requestId: string, 
   return { code: 'unsupported', message: 'Only a person can allow this. It waits in the panel; you may deny it.' }
 }
 
+/** Who gave leave takes it back. */
+export function decideRevokeBy(caller: Caller): Refused | null {
+  return caller.kind === 'person'
+    ? null
+    : { code: 'unsupported', message: 'Only a person takes back what a person allowed. Steer the child, or pause it.' }
+}
+
 /** A terminal has a person at it. */
 export function decideTakeOverBy(caller: Caller): Refused | null {
   return caller.kind === 'person'

@@ -4,6 +4,7 @@ import {
   isLive,
   isPause,
   isSettingUp,
+  standingPermissions,
   type Attempt,
   type Child,
   type EndCause,
@@ -263,6 +264,7 @@ function apply(child: Child, event: ChildEvent): Child | null {
           answer: null,
           answeredAt: null,
           note: null,
+          revoked: false,
         }
         return { ...child, requests: [...child.requests, request] }
       })
@@ -271,6 +273,11 @@ function apply(child: Child, event: ChildEvent): Child | null {
       if (request === undefined || request.answer !== null) return null
       const answered = { ...request, answer: event.answer, answeredAt: event.at, note: event.note ?? null }
       return { ...child, requests: child.requests.map((r) => (r === request ? answered : r)) }
+    }
+    case 'permissionRevoked': {
+      const request = standingPermissions(child).find((r) => r.id === event.requestId)
+      if (request === undefined) return null
+      return { ...child, requests: child.requests.map((r) => (r === request ? { ...r, revoked: true } : r)) }
     }
     case 'interruptRequested':
       if (event.attempt === undefined) {

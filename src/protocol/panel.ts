@@ -53,6 +53,8 @@ const fromWebviewSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('dismissMissed'), wish, childId }),
   z.strictObject({ type: z.literal('resume'), wish, childId, text: typed.nullable() }),
   z.strictObject({ type: z.literal('answer'), wish, childId, requestId: id, answer }),
+  /** Takes back what was allowed for the whole child. */
+  z.strictObject({ type: z.literal('revoke'), wish, childId, requestId: id }),
   z.strictObject({
     type: z.literal('find'),
     wish,
@@ -122,6 +124,8 @@ const panelRequestSchema = z.object({
       input: shownText,
       detail: z.string().nullable(),
       folder: z.string().nullable(),
+      /** What it covers when it is allowed for the whole child. */
+      covers: z.string(),
     }),
   ]),
 })
@@ -180,6 +184,8 @@ export const panelChildSchema = z.object({
   /** It has a contract, so that there is something to check. */
   hasContract: z.boolean(),
   requests: z.array(panelRequestSchema),
+  /** What it may go on doing unasked, in words, since it was allowed for the whole child. */
+  permissions: z.array(z.object({ id, words: z.string(), revoke: able })),
   steers: z.array(panelSteerSchema),
   missed: z.number(),
   verdict: z

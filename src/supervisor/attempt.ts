@@ -98,7 +98,9 @@ export async function prepareAttempt(child: Child, plan: Plan, tools: Tools): Pr
 export async function rejoin(child: Child, attempt: Attempt, prompt: string, tools: Tools): Promise<Conversation> {
   const { n, reason, sessionId, message } = attempt
   const plan = { attempt: n, carried: [], reason, sessionId, message, resume: continuesSession(child, n) }
-  return await converse(child, plan, prompt, tools, undefined)
+  const conversation = await converse(child, plan, prompt, tools, undefined)
+  for (const { id, revoked } of child.requests) if (revoked) conversation.revoke?.(id)
+  return conversation
 }
 
 async function converse(

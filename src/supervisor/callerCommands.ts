@@ -8,6 +8,7 @@ import {
   decideAcceptPartialBy,
   decideAdoptBy,
   decideAnswerBy,
+  decideRevokeBy,
   decideApplyBy,
   decideTakeOverBy,
   refusalFor,
@@ -138,6 +139,11 @@ export class CallerCommands implements Commands {
     const wish: Wish = async (run) =>
       decideAnswerBy(this.caller, run.child, request_id, answer) ?? (await run.answer(request_id, answer, this.by))
     return this.done('answer', subagent_id ?? this.childAsking(request_id), wish, 'The answer was handed to the agent.')
+  }
+
+  revoke({ subagent_id, request_id }: Request<'revoke'>): Promise<DoneAnswer | Refusal> {
+    const wish: Wish = async (run) => decideRevokeBy(this.caller) ?? (await run.revoke(request_id, this.by))
+    return this.done('revoke', subagent_id, wish, 'It asks again before it does that.')
   }
 
   // ── ends and further rounds ─────────────────────────────────────────────────────────────────────────────────────

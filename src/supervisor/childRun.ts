@@ -8,6 +8,7 @@ import {
   decideInterrupt,
   decideNextRound,
   decideResume,
+  decideRevoke,
   decideStop,
   decideVerify,
   type Refused,
@@ -222,6 +223,18 @@ export class ChildRun {
         [{ kind: 'answered', requestId, words: answerInWords(answer) }],
       )
       this.jobs.later(() => this.following.seeToQuestions())
+      return null
+    })
+  }
+
+  revoke(requestId: string, by: Actor): Promise<Refused | null> {
+    return this.jobs.enqueue(async () => {
+      const refused = decideRevoke(this.child, requestId)
+      if (refused !== null) return refused
+      await this.record.append([{ type: 'permissionRevoked', requestId, by }], true, [
+        { kind: 'answered', requestId, words: 'taken back: it asks again for what was allowed for this child' },
+      ])
+      this.following.revoke(requestId)
       return null
     })
   }

@@ -85,6 +85,7 @@ const answerRequestSchema = z.strictObject({
   request_id: z.string(),
   answer: answerSchema,
 })
+const revokeRequestSchema = z.strictObject({ subagent_id: z.string(), request_id: z.string() })
 const flagRequestSchema = z.strictObject({
   subagent_id: z.string(),
   title: z.string().optional(),
@@ -152,7 +153,17 @@ export interface ResumeAnswer {
 }
 export interface DoneAnswer {
   readonly action:
-    'edit' | 'withdraw' | 'reorder' | 'answer' | 'flag' | 'verify' | 'accept' | 'adopt' | 'automate' | 'suggestion'
+    | 'edit'
+    | 'withdraw'
+    | 'reorder'
+    | 'answer'
+    | 'revoke'
+    | 'flag'
+    | 'verify'
+    | 'accept'
+    | 'adopt'
+    | 'automate'
+    | 'suggestion'
   readonly subagent_id: string
   readonly status: 'done'
   readonly note: string
@@ -204,6 +215,8 @@ export interface Commands {
   interrupt(request: z.infer<typeof endRequestSchema>): Promise<EndAnswer | Refusal>
   resume(request: z.infer<typeof resumeRequestSchema>): Promise<ResumeAnswer | Refusal>
   answer(request: z.infer<typeof answerRequestSchema>): Promise<DoneAnswer | Refusal>
+  /** Takes back what was allowed for the whole child: it is asked for again. */
+  revoke(request: z.infer<typeof revokeRequestSchema>): Promise<DoneAnswer | Refusal>
   flag(request: z.infer<typeof flagRequestSchema>): Promise<DoneAnswer | Refusal>
   discard(request: z.infer<typeof discardRequestSchema>): Promise<DiscardAnswer | Refusal>
   /** Runs the checks again; the new verdict shows in the child. */
@@ -249,6 +262,7 @@ export const requestSchemas = {
   discard: discardRequestSchema,
   verify: verifyRequestSchema,
   adopt: adoptRequestSchema,
+  revoke: revokeRequestSchema,
   acceptPartial: acceptPartialRequestSchema,
   retry: retryRequestSchema,
   apply: applyRequestSchema,

@@ -82,6 +82,11 @@ export class Following {
     if (this.followed !== undefined) await this.attend(this.followed)
   }
 
+  /** Within the queue: what it was allowed for good is asked for again. */
+  revoke(requestId: string): void {
+    this.followed?.conversation.revoke?.(requestId)
+  }
+
   /** Asks the process to end. Beside the queue: a keeper that takes its time to answer holds up no other wish. */
   async end(cause: EndCause, reason: string): Promise<void> {
     const talk = this.followed

@@ -6,6 +6,7 @@ import {
   isLive,
   isSettingUp,
   openRequests,
+  standingPermissions,
   totalUsage,
   type Child,
 } from '../core/child'
@@ -138,6 +139,8 @@ export interface ShowAnswer {
   readonly steer_mode: string
   readonly needs: string | null
   readonly requests: readonly { readonly request_id: string; readonly kind: string; readonly words: string }[]
+  /** What it may go on doing unasked: `input` as it was asked for; the whole tool where there is no command in it. */
+  readonly permissions: readonly { readonly request_id: string; readonly tool: string; readonly input: unknown }[]
   readonly steers: readonly {
     readonly steer_id: string
     readonly text: string
@@ -187,6 +190,9 @@ export function showAnswer(
       kind: request.ask.kind,
       words: request.ask.kind === 'question' ? request.ask.question : request.ask.tool,
     })),
+    permissions: standingPermissions(child).flatMap(({ id, ask }) =>
+      ask.kind === 'approval' ? [{ request_id: id, tool: ask.tool, input: ask.input }] : [],
+    ),
     steers: child.steers.map((steer) => ({
       steer_id: steer.id,
       text: steer.text,

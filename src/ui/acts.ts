@@ -96,6 +96,10 @@ export class Acts {
     return this.ask((commands) => commands.adopt({ subagent_id: childId }))
   }
 
+  revoke(childId: string, requestId: string): Promise<Outcome> {
+    return this.ask((commands) => commands.revoke({ subagent_id: childId, request_id: requestId }))
+  }
+
   acceptPartial(childId: string): Promise<Outcome> {
     return this.ask((commands) => commands.acceptPartial({ subagent_id: childId }))
   }

@@ -8,7 +8,7 @@ import { namedBy, type CommandRoom, type Wanted } from './commandRoom'
 import { t } from './present/l10n'
 import { forNotice, forPick } from './present/safe'
 import { standingOf } from './present/standing'
-import { titleOf } from './present/words'
+import { coveredWords, titleOf } from './present/words'
 
 export function answeringCommands({ command, opened, acts, panels, tell }: CommandRoom): void {
   command('answerNext', async (...args) => {
@@ -50,7 +50,7 @@ export function answeringCommands({ command, opened, acts, panels, tell }: Comma
         {
           value: 'child',
           label: t('Allow for this child'),
-          detail: t('Exactly this, for as long as this child lives'),
+          detail: t('Until it is paused or ends: {what}', { what: forPick(coveredWords(request.ask), 200) }),
         },
         { value: 'deny', label: t('Deny…') },
       ],

@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { currentAttempt, totalUsage, type Child } from '../../src/core/child'
+import { currentAttempt, standingPermissions, totalUsage, type Child } from '../../src/core/child'
 import { isRefusal } from '../../src/supervisor/commands'
 import { eventually } from '../process/supervisor/stage'
 import { bash, ClaudeStage, key } from './claudeStage'
@@ -228,6 +228,36 @@ describe('output', () => {
       output,
       expect.objectContaining({ status: 'verified' }),
     ])
+  })
+})
+
+describe('what was allowed for the child', () => {
+  it('is asked for again once a person has taken it back, also by the next owner', async () => {
+    const same = bash('touch made.txt')
+    let open = (): void => undefined
+    const gate = new Promise<void>((resolve) => (open = resolve))
+    claude.script({ tools: [same] }, { tools: [same] }, { tools: [same], gate }, { text: 'Done.' })
+    const first = await claude.window({}, { autonomy: 'ask' })
+    const id = await claude.spawn(first, 'Work.')
+    const [asked] = (await claude.stage.until(id, 'asked', ({ requests }) => requests.length === 1)).requests
+    const { commands } = first
+    const request = { subagent_id: id, request_id: asked!.id }
+    expect(await commands.revoke(request)).toMatchObject({ error: { code: 'finished' } })
+    await commands.answer({ ...request, answer: { kind: 'allow', scope: 'child' } })
+    await claude.models.requested(key, 3)
+    const { permissions } = await claude.stage.json('show', id)
+    expect(permissions).toEqual([{ request_id: asked!.id, tool: 'Bash', input: same.input }])
+    expect(await claude.stage.json('answer', asked!.id, '--revoke')).toMatchObject({ action: 'revoke', status: 'done' })
+    expect(standingPermissions(await claude.stage.child(id))).toEqual([])
+    first.dispose()
+    await first.closed()
+    const next = await claude.window({}, { autonomy: 'ask' })
+    await eventually(() => next.tryOwn(), 'the next window owns the store')
+    open()
+    const again = await claude.stage.until(id, 'asked again', ({ requests }) => requests.length === 2)
+    const { id: request_id } = again.requests[1]!
+    await next.commands.answer({ subagent_id: id, request_id, answer: { kind: 'deny', message: 'no more' } })
+    expect((await claude.stage.settled(id)).phase).toBe('SUCCESS')
   })
 })
 

@@ -103,9 +103,23 @@ test(
     expect([times('hull', 1, 'MARKER blue'), times('hull', 1, 'MARKER green')]).toEqual([1, 0])
     expect([times('mast', 1, 'MARKER green'), times('mast', 1, 'MARKER blue')]).toEqual([1, 0])
 
-    // One is paused in the middle of its tool and goes on with a correction.
-    await allow(panel, 'latch-paint')
+    // What is allowed for good stands in its head, and is taken back there.
+    await panel
+      .locator('.request')
+      .filter({ hasText: 'latch-paint' })
+      .getByRole('button', { name: 'Allow for this child' })
+      .click()
     await runs('paint')
+    await panel.locator('.facts').getByText('1 permission').waitFor()
+    await panel.getByRole('heading', { level: 1, name: 'Paint the mast' }).click()
+    await panel.getByText(/^May do unasked: Bash, exactly: touch .+latch-paint/).waitFor()
+    await workbench.screenshot('claude-permission')
+    await panel.getByRole('button', { name: 'Take back' }).click()
+    await panel.locator('.facts').getByText('1 permission').waitFor({ state: 'detached' })
+    await panel.getByText(/taken back: it asks again/).waitFor()
+    await panel.getByRole('heading', { level: 1, name: 'Paint the mast' }).click()
+
+    // One is paused in the middle of its tool and goes on with a correction.
     await panel.getByRole('button', { name: 'Pause' }).click()
     await panel.locator('.phase').filter({ hasText: 'paused' }).waitFor()
     await workbench.screenshot('claude-paused')

@@ -17,6 +17,7 @@ export interface HeaderActs {
   readonly takeOver: () => void
   readonly handBack: () => void
   readonly adopt: () => void
+  readonly revoke: (requestId: string) => void
   readonly refused: (why: string) => void
 }
 
@@ -30,13 +31,14 @@ export class Header {
   private readonly need = el('div', 'need')
   private readonly goal = el('div', 'goal-text')
   private readonly parent = el('div', 'parent')
+  private readonly permissions = el('div', 'permissions')
   private readonly goalFold: HTMLDetailsElement
   private readonly buttons: Record<Exclude<keyof PanelChild['can'], 'retry' | 'acceptPartial'>, ButtonControl>
   private readonly handBack: ButtonControl
   private readonly adopt: ButtonControl
   private child: PanelChild | null = null
 
-  constructor(acts: HeaderActs) {
+  constructor(private readonly acts: HeaderActs) {
     const refused = (why: string): void => acts.refused(why)
     this.buttons = {
       steer: button({ label: say.steer, icon: 'megaphone', look: 'primary', press: acts.steer, refused }),
@@ -52,7 +54,7 @@ export class Header {
     this.adopt = button({ label: say.adopt, icon: 'person-add', press: acts.adopt })
     const fold = el('summary', '', this.title)
     fold.title = say.goal
-    this.goalFold = el('details', 'goal', fold, this.goal, this.parent)
+    this.goalFold = el('details', 'goal', fold, this.goal, this.parent, this.permissions)
     const { steer, pause, resume, stop, review, verify, apply, takeOver } = this.buttons
     const bar = el(
       'div',
@@ -96,6 +98,7 @@ export class Header {
         this.elapsed,
         child.live ? steering : null,
         child.parentAway ? fact('person', say.parentAway, child.parent) : null,
+        child.permissions.length === 0 ? null : this.permitted(child.permissions),
         fact('hubot', child.agent),
         child.model === null ? null : fact('chip', child.model),
         child.branch === null ? null : fact('git-branch', child.branch),
@@ -111,6 +114,8 @@ export class Header {
     show(this.need, words.length > 0)
     setText(this.goal, child.goal)
     setText(this.parent, say.parent(child.parent))
+    if (JSON.stringify(former?.permissions) !== JSON.stringify(child.permissions))
+      this.permissions.replaceChildren(...child.permissions.map((permission) => this.permission(permission)))
     // What can be done is in view; what cannot is there with its reason, but not twice: one of Pause and Resume is enough.
     const { can } = child
     for (const key of ['steer', 'pause', 'resume', 'stop', 'review', 'verify', 'apply', 'takeOver'] as const) {
@@ -128,6 +133,21 @@ export class Header {
     show(takeOver.element, can.takeOver.able && !child.takenOver)
     show(this.handBack.element, child.takenOver)
     show(this.adopt.element, child.parentAway)
+  }
+
+  private permitted(permissions: PanelChild['permissions']): HTMLElement {
+    const words = permissions.map((permission) => say.mayDo(permission.words)).join('\n')
+    return fact('shield', say.permissions(permissions.length), words)
+  }
+
+  private permission({ id, words, revoke }: PanelChild['permissions'][number]): HTMLElement {
+    const control = button({
+      label: say.revoke,
+      press: () => this.acts.revoke(id),
+      refused: (why) => this.acts.refused(why),
+    })
+    control.refuse(revoke.able ? null : revoke.why)
+    return el('div', 'permission', el('span', '', say.mayDo(words)), control.element)
   }
 
   /** Once a second while the panel is in view and the child runs. */

@@ -154,6 +154,7 @@ const header = new Header({
   adopt: () => {
     if (saved.childId !== null) vscode.postMessage({ type: 'adopt', childId: saved.childId })
   },
+  revoke: (requestId) => void tellWish({ type: 'revoke', requestId }),
   refused: (why) => steering.tell(say.because(why), true),
 })
 const verification: Verification = new Verification({

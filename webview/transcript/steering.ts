@@ -387,7 +387,11 @@ export class Steering {
         'request-controls',
         button({ label: say.allowOnce, look: 'primary', press: () => answer({ kind: 'allow', scope: 'once' }) })
           .element,
-        button({ label: say.allowChild, press: () => answer({ kind: 'allow', scope: 'child' }) }).element,
+        button({
+          label: say.allowChild,
+          title: say.covers(ask.covers),
+          press: () => answer({ kind: 'allow', scope: 'child' }),
+        }).element,
         why.element,
         button({ label: say.deny, press: () => answer({ kind: 'deny', message: why.value }) }).element,
       ),

@@ -1,5 +1,6 @@
 // One conversation with `claude -p` over stream-json both ways, measured on 2.1.197 and 2.1.332: what its lines say to us. A
 // steer is a user message with our own uuid.
+import { z } from 'zod'
 import type { Answer } from '../../core/events'
 import type { AgentSignal, Outgoing } from '../../core/signals'
 import type { AgentLaunch, Conversation, ConversationStart, SteerFrame } from '../agent'
@@ -26,6 +27,8 @@ import { SessionUsage } from './usage'
 /** Time for the interrupt's result and the clean exit before signals. */
 const softEndMs = 2_500
 /** What the name of a request begins with that asks for a steer back. */
+/** A frame of ours that answered for good. */
+const allowedSchema = z.object({ allowed_for_child: z.string(), response: z.object({ request_id: z.string() }) })
 const withdrawal = 'withdraw-'
 
 export class ClaudeConversation implements Conversation {
@@ -85,7 +88,8 @@ export class ClaudeConversation implements Conversation {
 
   wrote(written: string): void {
     const message = objectIn(trimmedLine(written))
-    if (typeof message?.['allowed_for_child'] === 'string') this.questions.remember(message['allowed_for_child'])
+    const allowed = allowedSchema.safeParse(message)
+    if (allowed.success) this.questions.remember(allowed.data.response.request_id, allowed.data.allowed_for_child)
     if (message?.['type'] !== 'user' || typeof message['uuid'] !== 'string') return
     const id = message['steer_id']
     if (typeof id === 'string') this.receipts.written(message['uuid'], id)
@@ -93,6 +97,10 @@ export class ClaudeConversation implements Conversation {
 
   answer(requestId: string, answer: Answer): Outgoing[] {
     return this.questions.answer(requestId, answer)
+  }
+
+  revoke(requestId: string): void {
+    this.questions.revoke(requestId)
   }
 
   read(source: 'stdout' | 'stderr', line: string): AgentSignal[] {

@@ -43,8 +43,9 @@ interface AskedBefore {
 
 export class Questions {
   private readonly asked = new Map<string, AskedBefore>()
-  /** What a person allowed for the whole child. */
-  private readonly allowed = new Set<string>()
+  /** What a person allowed for the whole child, by the request that was answered so. */
+  private readonly allowed = new Map<string, string>()
+  private readonly revoked = new Set<string>()
 
   constructor(private readonly start: Pick<ConversationStart, 'autonomy' | 'cwd'>) {}
 
@@ -66,7 +67,7 @@ export class Questions {
     const outsideWorktree = this.leavesWorktree(blocked)
     const agreed =
       (this.start.autonomy === 'autonomous' && !outsideWorktree) ||
-      this.allowed.has(allowance(asked, outsideWorktree ? blocked : undefined))
+      [...this.allowed.values()].includes(allowance(asked, outsideWorktree ? blocked : undefined))
     if (agreed && !forPersons)
       return [{ kind: 'reply', frames: [permission(requestId, decision(asked, { kind: 'allow', scope: 'once' }))] }]
     this.asked.set(requestId, asked)
@@ -101,13 +102,18 @@ export class Questions {
     this.asked.delete(requestId)
     if (answer.kind !== 'allow' || answer.scope === 'once') return [permission(requestId, decision(asked, answer))]
     const allowed = allowance(asked, this.leavesWorktree(asked.blocked) ? asked.blocked : undefined)
-    this.allowed.add(allowed)
+    this.remember(requestId, allowed)
     return [permission(requestId, decision(asked, answer), { allowed_for_child: allowed })]
   }
 
   /** An answer to an earlier host allowed this for the whole child. */
-  remember(allowed: string): void {
-    this.allowed.add(allowed)
+  remember(requestId: string, allowed: string): void {
+    if (!this.revoked.has(requestId)) this.allowed.set(requestId, allowed)
+  }
+
+  revoke(requestId: string): void {
+    this.revoked.add(requestId)
+    this.allowed.delete(requestId)
   }
 
   private leavesWorktree(path: string | undefined): boolean {

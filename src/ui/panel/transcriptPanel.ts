@@ -308,6 +308,8 @@ export class TranscriptPanel implements vscode.Disposable {
         return this.wish(message, (id) => this.acts.verify(id))
       case 'retry':
         return this.wish(message, (id) => this.acts.retry(id))
+      case 'revoke':
+        return this.wish(message, (id) => this.acts.revoke(id, message.requestId))
       case 'acceptPartial':
         return this.wish(message, (id) => this.acts.acceptPartial(id))
       case 'apply':

@@ -54,6 +54,12 @@ function review(child: Child): Able {
   return child.discarded ? no(t('its worktree was discarded')) : yes
 }
 
+/** Taking back what was allowed for the whole child. */
+export function revoke({ task: { recipe } }: Child): Able {
+  if (recipe.abilities.revoke === true) return yes
+  return no(t('{agent} keeps by itself what it may do; pause it, then resume it', { agent: recipe.label }))
+}
+
 function verify(child: Child): Able {
   if (awaitsVerdict(child)) return no(t('it is being verified already'))
   if (isLive(child)) return no(t('it is running; its work is verified when it has ended'))

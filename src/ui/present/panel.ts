@@ -6,6 +6,7 @@ import {
   isLive,
   missedSteers,
   openRequests,
+  standingPermissions,
   totalUsage,
   type Attempt,
   type Child,
@@ -27,12 +28,13 @@ import {
   type ShownText,
 } from '../../protocol/panel'
 import type { ChildView } from '../../supervisor/view'
-import { actions } from './actions'
+import { actions, revoke } from './actions'
 import { t } from './l10n'
 import { icon } from './row'
 import {
   branchWords,
   costWords,
+  coveredWords,
   dispositionWords,
   endReason,
   evidenceWords,
@@ -109,8 +111,12 @@ export function panelChild(
               input: shown(inputText(request.ask.input, visibleText), visibleText),
               detail: request.ask.detail === undefined ? null : cutText(plainText(request.ask.detail), 4_000),
               folder: line(child.worktree?.cwd ?? null),
+              covers: coveredWords(request.ask),
             },
     })),
+    permissions: standingPermissions(child).flatMap(({ id, ask }) =>
+      ask.kind === 'approval' ? [{ id, words: coveredWords(ask), revoke: revoke(child) }] : [],
+    ),
     steers: shownOf(child.steers).map(panelSteer),
     missed: missedSteers(child).length,
     verdict: child.verdict === null ? null : panelVerdict(child, child.verdict, worktreeChanged),

@@ -97,6 +97,14 @@ export function endReason(child: Child): string | null {
   return null
 }
 
+/** What is allowed when this is allowed for the whole child. */
+export function coveredWords({ tool, input }: { readonly tool: string; readonly input: unknown }): string {
+  const command = typeof input === 'object' && input !== null && 'command' in input ? input.command : undefined
+  return typeof command === 'string'
+    ? t('{tool}, exactly: {command}', { tool: plainLine(tool, 60), command: plainLine(command, 200) })
+    : t('every use of {tool} that touches nothing outside its worktree', { tool: plainLine(tool, 60) })
+}
+
 /** The verdict in words, or null while there is none to speak of. */
 export function verdictWords(child: Child): string | null {
   if (awaitsVerdict(child)) return t('verifying')

@@ -59,6 +59,7 @@ describe('whose a child is', () => {
       await commands.resume({ subagent_id }),
       await commands.answer({ subagent_id, request_id: requestId, answer: { kind: 'text', text: 'x' } }),
       await commands.answer({ request_id: requestId, answer: { kind: 'allow', scope: 'child' } }),
+      await commands.revoke({ subagent_id, request_id: requestId }),
       await commands.flag({ subagent_id, title: 'x' }),
       await commands.discard({ subagent_id, force: true }),
       await commands.verify({ subagent_id }),
@@ -66,7 +67,7 @@ describe('whose a child is', () => {
       await commands.retry({ subagent_id }),
       await commands.acceptPartial({ subagent_id }),
     ]
-    expect(await wishes(id, other)).toEqual(Array.from({ length: 16 }, () => gone))
+    expect(await wishes(id, other)).toEqual(Array.from({ length: 17 }, () => gone))
     expect(await wishes('aaaaaaaaaa', other)).toEqual(await wishes(id, other))
     expect(readFileSync(stage.paths.child(id).events, 'utf8')).toBe(before)
     expect(

@@ -530,6 +530,14 @@ describe('what is written to it', () => {
       ['reply', 'asked'],
       ['reply', 'asked'],
     ])
+    // Taken back, before the past is refolded or after it, it is asked for again.
+    const third = talk({ autonomy: 'ask' })
+    third.revoke!('r1')
+    for (const one of written) if (one.to === 'stdin') third.wrote!(one.text)
+    first.revoke!('r1')
+    expect(
+      [first, third].map((each) => each.read('stdout', request('r3', 'make && make test')).map(({ kind }) => kind)),
+    ).toEqual([['asked'], ['asked']])
   })
 })
 

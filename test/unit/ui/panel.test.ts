@@ -1,6 +1,6 @@
 // What the transcript panel is told: header and buttons in words, receipts with their evidence, pages bounded in bytes.
 import { expect, test } from 'vitest'
-import type { Child, SteerState } from '../../../src/core/child'
+import type { Child, Request, SteerState } from '../../../src/core/child'
 import type { TranscriptEntry } from '../../../src/core/transcript'
 import { ENTRY_TEXT_MAX, PAGE_BYTES, panelChildSchema, panelEntrySchema } from '../../../src/protocol/panel'
 import { actions } from '../../../src/ui/present/actions'
@@ -119,6 +119,29 @@ test.each<[SteerState, 'observed' | 'agent said' | null, string]>([
 test('only a steer that was not handed over yet can still be changed', () => {
   const states: SteerState[] = ['queued', 'sent', 'delivered', 'confirmed', 'missed', 'withdrawn', 'refused', 'unknown']
   expect(states.filter((state) => panelSteer(steer({ state })).waiting)).toEqual(['queued'])
+})
+
+test('what was allowed for the whole child is listed while its process lives, and can be taken back where we keep it', () => {
+  const allowed = (n: number, input: unknown, over: Partial<Request> = {}): Request => ({
+    ...approval('Bash', input),
+    id: `p${n}`,
+    answer: { kind: 'allow', scope: 'child' },
+    ...over,
+  })
+  const requests = [
+    allowed(1, { command: 'make test' }),
+    allowed(2, { path: 'x' }),
+    allowed(3, {}, { revoked: true }),
+    allowed(4, {}, { answer: { kind: 'allow', scope: 'once' } }),
+    allowed(5, {}, { attempt: 0 }),
+  ]
+  const shown = panelChild(view(child({ requests }))).permissions
+  expect(shown.map(({ id, words }) => `${id} ${words}`)).toEqual([
+    'p1 Bash, exactly: make test',
+    'p2 every use of Bash that touches nothing outside its worktree',
+  ])
+  expect(shown.map(({ revoke }) => revoke.able)).toEqual([false, false])
+  expect(panelChild(view(ended('SUCCESS', { requests }))).permissions).toEqual([])
 })
 
 test('what the host makes of a child is what the protocol says, in every phase', () => {
