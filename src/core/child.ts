@@ -47,8 +47,8 @@ export interface Request {
   readonly answer: Answer | null
   readonly answeredAt: string | null
   readonly note: string | null
-  /** It was allowed for the whole child, and that was taken back. */
-  readonly revoked: boolean
+  /** It was allowed for the whole child, and that was taken back when so many bytes of stdout had been heard; else null. */
+  readonly revokedAfter: number | null
 }
 
 export type EndCause = 'stop' | 'interrupt' | 'timeout' | 'budget' | 'lease'
@@ -363,8 +363,8 @@ export function standingPermissions(child: Child): readonly Request[] {
   const attempt = currentAttempt(child)
   if (attempt === undefined || attempt.ended !== null) return []
   return child.requests.filter(
-    ({ attempt: n, answer, revoked }) =>
-      n === attempt.n && answer?.kind === 'allow' && answer.scope === 'child' && !revoked,
+    ({ attempt: n, answer, revokedAfter }) =>
+      n === attempt.n && answer?.kind === 'allow' && answer.scope === 'child' && revokedAfter === null,
   )
 }
 

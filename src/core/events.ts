@@ -284,8 +284,13 @@ const kinds = [
   /** A person does not want what is suggested now. */
   z.object({ type: z.literal('suggestionDismissed'), by: actorSchema }),
   z.object({ type: z.literal('parked'), reason: z.string() }),
-  /** What was allowed for the whole child is asked for again. */
-  z.object({ type: z.literal('permissionRevoked'), requestId: z.string(), by: actorSchema }),
+  /** What was allowed for the whole child is asked for again, where it is wanted beyond this place of stdout, in bytes. */
+  z.object({
+    type: z.literal('permissionRevoked'),
+    requestId: z.string(),
+    after: z.number().int().nonnegative(),
+    by: actorSchema,
+  }),
   /** The checks of work that has ended are to run once more; a verdict follows. */
   z.object({ type: z.literal('verifyAsked'), by: actorSchema }),
   /** Raw output, transcripts and results are removed: kept for `days`. */

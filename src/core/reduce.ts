@@ -264,7 +264,7 @@ function apply(child: Child, event: ChildEvent): Child | null {
           answer: null,
           answeredAt: null,
           note: null,
-          revoked: false,
+          revokedAfter: null,
         }
         return { ...child, requests: [...child.requests, request] }
       })
@@ -277,7 +277,10 @@ function apply(child: Child, event: ChildEvent): Child | null {
     case 'permissionRevoked': {
       const request = standingPermissions(child).find((r) => r.id === event.requestId)
       if (request === undefined) return null
-      return { ...child, requests: child.requests.map((r) => (r === request ? { ...r, revoked: true } : r)) }
+      return {
+        ...child,
+        requests: child.requests.map((r) => (r === request ? { ...r, revokedAfter: event.after } : r)),
+      }
     }
     case 'interruptRequested':
       if (event.attempt === undefined) {

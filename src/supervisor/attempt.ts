@@ -98,9 +98,7 @@ export async function prepareAttempt(child: Child, plan: Plan, tools: Tools): Pr
 export async function rejoin(child: Child, attempt: Attempt, prompt: string, tools: Tools): Promise<Conversation> {
   const { n, reason, sessionId, message } = attempt
   const plan = { attempt: n, carried: [], reason, sessionId, message, resume: continuesSession(child, n) }
-  const conversation = await converse(child, plan, prompt, tools, undefined)
-  for (const { id, revoked } of child.requests) if (revoked) conversation.revoke?.(id)
-  return conversation
+  return await converse(child, plan, prompt, tools, undefined)
 }
 
 async function converse(
@@ -150,16 +148,20 @@ export class Past {
   private constructor(
     private readonly frames: JournaledFrame[],
     private readonly heardBy: AsItWas | undefined,
+    private readonly revocations: { readonly id: string; readonly after: number }[],
   ) {
     this.ids = new Set(frames.flatMap(({ id }) => (id === undefined ? [] : [id])))
   }
 
-  static async of(paths: ChildPaths, attempt: number): Promise<Past> {
+  static async of(paths: ChildPaths, attempt: number, child: Child): Promise<Past> {
     const { folder } = paths.attempt(attempt)
-    return new Past(await readInputJournal(folder), await AsItWas.of(paths.events, attempt))
+    const revocations = child.requests.flatMap(({ id, attempt: n, revokedAfter: after }) =>
+      n === attempt && after !== null ? [{ id, after }] : [],
+    )
+    return new Past(await readInputJournal(folder), await AsItWas.of(paths.events, attempt), revocations)
   }
 
-  static readonly none = new Past([], undefined)
+  static readonly none = new Past([], undefined, [])
 
   /** The child as it was when this line was heard for the first time; undefined when it never was. */
   hearerOf(line: RawLine): Child | undefined {
@@ -176,6 +178,8 @@ export class Past {
       this.frames.shift()
       conversation.wrote?.(frame.text)
     }
+    if (line.source === 'stdout')
+      for (const { id, after } of this.revocations) if (after <= line.offset) conversation.revoke?.(id)
   }
 
   /** Whether all of these frames, sent under this id, had reached the agent's endpoint. */
@@ -198,6 +202,8 @@ export class Talk {
   private reports = 0
   private through = false
   pulse: Pulse = resting
+  /** So many bytes of its stdout were heard; undefined while none were. */
+  heardTo: number | undefined
   /** When it last wrote anything, or was attached to; on the monotonic clock. */
   heardAt = performance.now()
 

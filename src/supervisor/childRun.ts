@@ -231,7 +231,8 @@ export class ChildRun {
     return this.jobs.enqueue(async () => {
       const refused = decideRevoke(this.child, requestId)
       if (refused !== null) return refused
-      await this.record.append([{ type: 'permissionRevoked', requestId, by }], true, [
+      const after = this.following.heardTo(currentAttempt(this.child)?.n ?? 0)
+      await this.record.append([{ type: 'permissionRevoked', requestId, after, by }], true, [
         { kind: 'answered', requestId, words: 'taken back: it asks again for what was allowed for this child' },
       ])
       this.following.revoke(requestId)

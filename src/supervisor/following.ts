@@ -87,6 +87,11 @@ export class Following {
     this.followed?.conversation.revoke?.(requestId)
   }
 
+  /** So many bytes of the attempt's stdout have been heard, as far as is known. */
+  heardTo(attempt: number): number {
+    return this.followed?.heardTo ?? Math.max(this.child.cursor.stdout, this.record.cursor(attempt).stdout)
+  }
+
   /** Asks the process to end. Beside the queue: a keeper that takes its time to answer holds up no other wish. */
   async end(cause: EndCause, reason: string): Promise<void> {
     const talk = this.followed
@@ -160,6 +165,7 @@ export class Following {
     if (this.followed !== talk) return
     talk.heardAt = performance.now()
     const effects = await hearLines(this.record, talk, lines, () => this.tools.now())
+    talk.heardTo = lines.findLast(({ source }) => source === 'stdout')?.end ?? talk.heardTo
     for (const { frames, id } of effects.replies) await talk.send(frames, id)
     await this.outbox.handOver()
     await this.attend(talk)

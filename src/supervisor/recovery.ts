@@ -119,7 +119,7 @@ export class Recovery {
     const paths = this.paths.attempt(attempt.n)
     const prompt = await readPrompt(paths.prompt)
     const conversation = await rejoin(this.child, attempt, prompt, this.tools)
-    const past = await Past.of(this.paths, attempt.n)
+    const past = await Past.of(this.paths, attempt.n, this.child)
     await this.jobs.enqueue(async () => {
       await this.launching.launched(attempt.n, link)
       await tellAgain(this.record, attempt, prompt)
@@ -131,7 +131,7 @@ export class Recovery {
   /** Tells everything an attempt said before its end that was not told yet. */
   private async hearAll(attempt: Attempt, found: FoundAttempt & { kind: 'ended' | 'vanished' }): Promise<Conversation> {
     const conversation = await rejoin(this.child, attempt, '', this.tools)
-    const past = await Past.of(this.paths, attempt.n)
+    const past = await Past.of(this.paths, attempt.n, this.child)
     const prompt = await readPrompt(this.paths.attempt(attempt.n).prompt)
     const heeded = { attempt: attempt.n, conversation, past, pulse: resting }
     const { ran } = found

@@ -67,7 +67,7 @@ export const question = (text = 'Which file first?', over: Partial<Request> = {}
   answer: null,
   answeredAt: null,
   note: null,
-  revoked: false,
+  revokedAfter: null,
   ...over,
 })
 

@@ -131,7 +131,7 @@ test('what was allowed for the whole child is listed while its process lives, an
   const requests = [
     allowed(1, { command: 'make test' }),
     allowed(2, { path: 'x' }),
-    allowed(3, {}, { revoked: true }),
+    allowed(3, {}, { revokedAfter: 9 }),
     allowed(4, {}, { answer: { kind: 'allow', scope: 'once' } }),
     allowed(5, {}, { attempt: 0 }),
   ]
