@@ -133,6 +133,8 @@ function showText(child: Child, answer: ReturnType<typeof showAnswer>): string {
   return [
     `${answer.title}  (${answer.subagent_id})`,
     `${answer.phase}${answer.condition === null ? '' : ` · ${answer.condition}`} · attempt ${answer.attempt} · ${answer.agent}`,
+    ...(child.verdict === null || isLive(child) ? [] : [describeVerdict(child.verdict)]),
+    ...(child.applied ? [`applied to ${child.appliedTo ?? 'the checkout'}`] : []),
     accepts.accepting ? 'accepting steer' : `takes no steer: ${accepts.why}`,
     ...(answer.worktree === null
       ? []
@@ -244,7 +246,7 @@ export async function steer(invocation: Invocation): Promise<number> {
   return await withChild(invocation, async ({ commands }, id) => {
     const message = textOf(words, 1)
     const answer = granted(await commands.steer({ subagent_id: id, message }))
-    out.print(answer, `Steer ${answer.steer_id} queued. ${answer.note}`)
+    out.print(answer, `${answer.steer_id}  ${answer.note}`)
     return 0
   })
 }

@@ -20,8 +20,9 @@ export function listAllAnswer(views: readonly ChildView[], now: Date): ListAllAn
   return { action: 'list', count: subagents.length, subagents }
 }
 
+/** Its age is that of its end, where it has ended. */
 export function listAllLine(child: Child, now: Date): string {
-  const age = `${shortDuration(now.getTime() - Date.parse(child.acceptedAt))} ago`
+  const age = `${shortDuration(now.getTime() - Date.parse(hasEnded(child) ? (child.settledAt ?? child.acceptedAt) : child.acceptedAt))} ago`
   const verdict = child.verdict === null ? '' : `  (${describeVerdict(child.verdict)})`
   return `${child.id}  ${phaseText(child).padEnd(15)} ${age.padStart(11)}  ${child.title}${verdict}`
 }

@@ -129,9 +129,9 @@ async function dispatch(argv: readonly string[], out: Output): Promise<number> {
   const { values: flags, positionals } = parsed
   const [command, ...words] = positionals
   if (flags.version === true) return (process.stdout.write(`${version()}\n`), 0)
-  if (flags.help === true || command === undefined) {
+  if (flags.help === true || command === 'help' || command === undefined) {
     process.stdout.write(`${usage}\n`)
-    return flags.help === true ? 0 : 2
+    return command === undefined && flags.help !== true ? 2 : 0
   }
   const takes = Object.hasOwn(allowed, command) ? allowed[command] : undefined
   if (takes === undefined)

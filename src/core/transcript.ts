@@ -74,12 +74,13 @@ export function activityOf(entry: EntryBody): string | undefined {
       return 'starting'
     case 'asked':
       return plainLine(`asks: ${entry.words}`, 120)
+    case 'answered':
+      return plainLine(`was answered: ${entry.words}`, 120)
     case 'report':
       return 'finishing'
     case 'toolEnded':
     case 'steer':
     case 'receipt':
-    case 'answered':
     case 'verdict':
     case 'notice':
     case 'noise':

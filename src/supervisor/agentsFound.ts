@@ -159,7 +159,7 @@ async function probe(agent: Agent, environment: Environment): Promise<Probed | P
     const places = found.looked.slice(0, 4).join(', ')
     const more = found.looked.length > 4 ? ` and ${found.looked.length - 4} more places` : ''
     return problem(
-      `${agent.label} is not installed here: looked for ${programs.join(', ')} at ${places}${more}. ${install}`,
+      `${agent.label} is not installed here. ${install} Looked for ${programs.join(', ')} at ${places}${more}.`,
     )
   }
   if (args === undefined)

@@ -21,6 +21,11 @@ test('a child started in a terminal is seen, steered and stopped in the window',
   await scriptedChild(home, repository, 'Count the lamps', steps)
   const panel = await showChild(workbench, 'Count the lamps')
   await said(panel, 'Counting.').waitFor()
+  // The log scrolls; the page around it has no second bar.
+  const frame = await workbench.webviewFrame()
+  expect(
+    await frame.evaluate<number>('document.documentElement.scrollHeight - document.documentElement.clientHeight'),
+  ).toBe(0)
 
   const input = panel.getByLabel('Steer this child')
   await input.fill('Count the buoys\ninstead.')

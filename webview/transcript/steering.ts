@@ -131,7 +131,7 @@ export class Steering {
     if (steering.able) {
       this.send.label(say.steer)
       this.send.refuse(null)
-      this.input.placeholder = say.placeholder
+      this.input.placeholder = child.requests.length > 0 ? say.askedPlaceholder : say.placeholder
       setText(this.hint, `${say.steerHint} · ${child.steering}`)
     } else if (resuming.able) {
       this.send.label(say.resumeWith)

@@ -41,6 +41,7 @@ const english = {
   steerHint: 'Enter sends, Shift+Enter breaks the line',
   steerExample: 'A directive: “Open lib/auth.py. Report only null-derefs.” Not: “be more thorough”',
   placeholder: 'e.g. “Open lib/auth.py. Report only null-derefs.”',
+  askedPlaceholder: 'This steers it; what it asks is answered above',
   resumePlaceholder: 'What it should do next; empty lets it go on from where it left off',
   resumeWith: 'Resume with this',
   cannotSend: (why: string) => t('A message cannot reach it: {why}.', { why }),

@@ -203,11 +203,11 @@ describe('a dispatch that cannot be is refused in one sentence, exit 2, and leav
         await refusal(['run', '--task', task, '--agents', agents('no-such-kid')], { env: { PATH: path('/usr/bin') } })
       )[2],
     ).toBe(
-      'kid is not installed here: looked for no-such-kid at ROOT/bin/no-such-kid, /usr/bin/no-such-kid. Install "no-such-kid", or correct "command" in the settings of agent "kid".',
+      'kid is not installed here. Install "no-such-kid", or correct "command" in the settings of agent "kid". Looked for no-such-kid at ROOT/bin/no-such-kid, /usr/bin/no-such-kid.',
     )
     const absolute = join(stage.root, 'nowhere', 'kid')
     expect((await refusal(['run', '--task', task, '--agents', agents(absolute)]))[2]).toContain(
-      'looked for ROOT/nowhere/kid at ROOT/nowhere/kid.',
+      'Looked for ROOT/nowhere/kid at ROOT/nowhere/kid.',
     )
     expect(stage.left()).toEqual(nothing)
   })

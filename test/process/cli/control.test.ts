@@ -528,6 +528,9 @@ describe('looking', () => {
     ])
     for (const command of ['show', 'result'])
       expect((await stage.cli(command, kept)).out).toMatch(new RegExp(`coxswain/kept-${kept}: 1 commit$`, 'm'))
+    expect((await stage.cli('show', kept)).out).toMatch(/^SUCCESS.+\nverified: its one check passes$/m)
+    const [help, asked] = [await stage.cli('help'), await stage.cli('--help')]
+    expect([help.code, help.out]).toEqual([0, asked.out])
     const [listed] = (await stage.json('list')).subagents
     const all = await stage.json('list', '--all')
     expect(all.subagents.map((one: Printed) => [one.title, one.phase, one.ended])).toEqual([
@@ -558,6 +561,7 @@ describe('looking', () => {
       steer_mode: 'at_tool_boundary',
       needs: null,
       requests: [],
+      permissions: [],
       steers: [],
       verdict: null,
       overlaps: [],
@@ -660,7 +664,7 @@ describe('looking', () => {
       install: null,
     })
     expect(byId.get('gone')).toMatchObject({ found: false, path: null })
-    expect(byId.get('gone').notes.join(' ')).toMatch(/looked for no-such-program-here at \/.*Install "no-such-program/)
+    expect(byId.get('gone').notes.join(' ')).toMatch(/Install "no-such-program.*Looked for no-such-program-here at \//)
   })
 
   it('works while nobody owns the store, from a subfolder, and for a store named by hand', async () => {

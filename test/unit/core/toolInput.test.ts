@@ -10,6 +10,11 @@ const everywhere = (name: string, input: unknown): string[] => {
   return [asText(input), activityOf(body) ?? '', textLogLine({ n: 0, at, attempt: 1, ...body }).slice(at.length + 1)]
 }
 
+test('a question that was answered is not what it is doing any more', () => {
+  const words = (['asked', 'answered'] as const).map((kind) => activityOf({ kind, requestId: 'r', words: 'may it?' }))
+  expect(words).toEqual(['asks: may it?', 'was answered: may it?'])
+})
+
 test.each<[string, unknown, string, string]>([
   ['run', { argv: ['git', 'ls-files'] }, '$ git ls-files', '$ git ls-files'],
   ['Bash', { command: 'npm test' }, 'npm test', 'Bash: npm test'],
