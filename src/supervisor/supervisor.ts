@@ -30,7 +30,7 @@ import {
 import { acknowledgedBy } from './completions'
 import { Deeds } from './deeds'
 import { draft, type Draft, type DraftSources } from './drafts'
-import { DisposedError } from './jobs'
+import { DisposedError, mayPass } from './jobs'
 import { Orchestration } from './orchestration'
 import type { Problem } from './problem'
 import type { Tools } from './tools'
@@ -69,6 +69,8 @@ export class Supervisor {
   private readonly orchestration: Orchestration
   private readonly children: Children
   private disposed = false
+  /** Children to take up whose record could not be opened for the moment. */
+  private readonly unopened = new Set<string>()
   /** What `takeUp` began. */
   recovered: Promise<unknown> = Promise.resolve()
   /** Places given to dispatches under way, per parent session; their children are not in `runs` yet. */
@@ -119,7 +121,11 @@ export class Supervisor {
     for (const id of childIds) {
       // Opening a log cuts its torn end, which may by now be a line that the next owner is writing.
       if (this.disposed || !this.options.tools.isOwner()) break
-      const run = await this.open(id).catch(failed(id))
+      const run = await this.open(id).catch((error: unknown) => {
+        if (!this.unopened.has(id)) failed(id)(error)
+        if (mayPass(error)) this.unopened.add(id)
+      })
+      if (run) this.unopened.delete(id)
       if (run && isUnfinished(run.child)) opened.push(run)
     }
     this.recovered = Promise.all(
@@ -484,6 +490,7 @@ export class Supervisor {
 
   /** One look at what each child is doing. Called every few seconds. */
   async look(): Promise<void> {
+    if (this.unopened.size > 0) await this.takeUp([...this.unopened])
     await this.watch.look(this.runs.values())
   }
 

@@ -13,6 +13,20 @@ afterEach(async () => {
   await stage.clear()
 })
 
+it('a record that cannot be opened for the moment is taken up a little later', async () => {
+  stage = Stage.make()
+  const id = await stage.detached(script({ say: 'one' }, stage.waits('go'), { say: 'two' }))
+  await eventually(() => stage.said(id).includes('one'), 'the child works')
+  const coxswain = await stage.coxswain({ role: 'run' })
+  failing = failFiles(stage.paths.child(id).transcript, 'EMFILE', 1, 1_000)
+  kill((await stage.owner())?.process.pid ?? 0, 'SIGKILL')
+  await eventually(() => coxswain.tryOwn(), 'the store is taken')
+  expect(failing.failed()).toMatch(/^open /)
+  failing.stop()
+  stage.open('go')
+  expect((await stage.settled(id)).phase).toBe('SUCCESS')
+})
+
 it.each([1, 2])(
   'what ended while nobody followed it is heard whole, although call %i finds no file left',
   async (k) => {
