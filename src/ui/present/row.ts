@@ -78,8 +78,9 @@ export function row(
   const verdict = child.verifying ? null : verdictWords(child)
   const partial = child.verdict?.disposition === 'partial' && need !== null && need === verdict
   const title = titleOf(child)
-  // The default side bar shows some 34 characters of a row: half of them for how it stands.
-  const label = cutText(title, 16)
+  // The default side bar shows some 38 characters of a row. What tells it from others comes first; how it stands must still
+  // be read beside it while it works, and is in its sign and its group once it has ended.
+  const label = cutText(title, live ? 22 : 26)
   const agent = plainLine(child.task.recipe.label, 40)
   const doing = need ?? doingNow(view, now)
   const since = sinceOf(view)

@@ -71,50 +71,50 @@ test.each<[string, Partial<Child>, string]>([
   [
     'waits for a slot',
     { phase: 'PENDING', waitingForSlot: true, attempts: [] },
-    '(clock) Fix the null ch… | waiting for a free slot · accepting steer · 1m · Demo agent',
+    '(clock) Fix the null check | waiting for a free slot · accepting steer · 1m · Demo agent',
   ],
   [
     'starts',
     { phase: 'STARTING', attempts: [attempt({ launchedAt: null })] },
-    '(loading~spin) Fix the null ch… | starting · accepting steer · 1m · Demo agent',
+    '(loading~spin) Fix the null check | starting · accepting steer · 1m · Demo agent',
   ],
   [
     'is being paused',
     { attempts: [attempt({ endRequest: { cause: 'interrupt', reason: '', by: { kind: 'person' }, at: at(5) } })] },
-    '(sync~spin) Fix the null ch… | pausing · no steer now · 1m · Demo agent',
+    '(sync~spin) Fix the null check | pausing · no steer now · 1m · Demo agent',
   ],
   [
     'is being stopped',
     { phase: 'CANCEL_REQUESTED' },
-    '(stop-circle) Fix the null ch… | stopping · no steer now · 1m · Demo agent',
+    '(stop-circle) Fix the null check | stopping · no steer now · 1m · Demo agent',
   ],
-  ['is verified now', { verifying: true }, '(beaker) Fix the null ch… | verifying · no steer now · 1m · Demo agent'],
+  ['is verified now', { verifying: true }, '(beaker) Fix the null check | verifying · no steer now · 1m · Demo agent'],
   [
     'is rate limited',
     { conditions: { rate_limited: { words: 'rate limited', until: at(600) } } },
-    `(sync~spin) Fix the null ch… | rate limited until ${new Date(at(600)).toTimeString().slice(0, 5)} · accepting steer · 1m · Demo agent`,
+    `(sync~spin) Fix the null check | rate limited until ${new Date(at(600)).toTimeString().slice(0, 5)} · accepting steer · 1m · Demo agent`,
   ],
   [
     'tries again in a moment',
     { conditions: { retrying: { words: 'retrying the model, 1 of 4', until: at(61) } } },
-    '(sync~spin) Fix the null ch… | retrying the model, 1 of 4 · accepting steer · 1m · Demo agent',
+    '(sync~spin) Fix the null check | retrying the model, 1 of 4 · accepting steer · 1m · Demo agent',
   ],
   [
     'cannot be steered',
     { task: { ...child().task, recipe: recipe({ abilities: { ...recipe().abilities, steerMode: 'none' } }) } },
-    '(sync~spin) Fix the null ch… | no steer: pause it first · working · 1m · Demo agent',
+    '(sync~spin) Fix the null check | no steer: pause it first · working · 1m · Demo agent',
   ],
   [
     'has steers waiting',
     { steers: [steer(), steer({ id: 'st-2', state: 'sent' })] },
-    '(sync~spin) Fix the null ch… | accepting steer · 2 steers waiting · working · 1m · Demo agent',
+    '(sync~spin) Fix the null check | accepting steer · 2 steers waiting · working · 1m · Demo agent',
   ],
   [
     'wants to use a tool',
     { requests: [approval('Bash')] },
-    '(shield) Fix the null ch… | wants Bash · accepting steer · 1m · Demo agent',
+    '(shield) Fix the null check | wants Bash · accepting steer · 1m · Demo agent',
   ],
-  ['is out of sight', { phase: 'UNKNOWN' }, '(question) Fix the null ch… | its processes cannot be seen · Demo agent'],
+  ['is out of sight', { phase: 'UNKNOWN' }, '(question) Fix the null check | its processes cannot be seen · Demo agent'],
   [
     'hit its time limit',
     {
@@ -126,12 +126,12 @@ test.each<[string, Partial<Child>, string]>([
         }),
       ],
     },
-    '(debug-pause) Fix the null ch… | time limit reached · 30s · resume it to steer · Demo agent',
+    '(debug-pause) Fix the null check | time limit reached · 30s · resume it to steer · Demo agent',
   ],
   [
     'was verified',
     ended('SUCCESS', { verdict: verdict() }),
-    '(verified-filled) Fix the null ch… | verified · 30s · Demo agent',
+    '(verified-filled) Fix the null check | verified · 30s · Demo agent',
   ],
   [
     'failed a check',
@@ -142,17 +142,17 @@ test.each<[string, Partial<Child>, string]>([
         checks: [{ check: { file_exists: { path: 'a' } }, result: 'FAIL', reason: 'absent', recoverable: true, ms: 1 }],
       }),
     }),
-    '(warning) Fix the null ch… | 1 check failed · 30s · partial · Demo agent',
+    '(warning) Fix the null check | 1 check failed · 30s · partial · Demo agent',
   ],
   [
     'was not verified',
     ended('SUCCESS', { verdict: verdict({ status: 'unverified' }) }),
-    '(pass) Fix the null ch… | says it is done · 30s · not verified · Demo agent',
+    '(pass) Fix the null check | says it is done · 30s · not verified · Demo agent',
   ],
   [
     'missed a steer',
     ended('SUCCESS', { steers: [steer({ state: 'missed' })] }),
-    '(warning) Fix the null ch… | 1 steer was missed · 30s · Demo agent',
+    '(warning) Fix the null check | 1 steer was missed · 30s · Demo agent',
   ],
   [
     'was paused with a steer waiting',
@@ -162,13 +162,13 @@ test.each<[string, Partial<Child>, string]>([
       steers: [steer({ state: 'missed' })],
       attempts: [attempt({ endedAt: at(60) })],
     },
-    '(debug-pause) Fix the null ch… | paused · 30s · resume it to steer · 1 missed · Demo agent',
+    '(debug-pause) Fix the null check | paused · 30s · resume it to steer · 1 missed · Demo agent',
   ],
-  ['was discarded', ended('SUCCESS', { discarded: true }), '(pass) Fix the null ch… | discarded · 30s · Demo agent'],
+  ['was discarded', ended('SUCCESS', { discarded: true }), '(pass) Fix the null check | discarded · 30s · Demo agent'],
   [
     'works under a long title',
     { title: 'Count the empty berths in src/harbour.js and print them' },
-    '(sync~spin) Count the empty… | accepting steer · working · 1m · Demo agent',
+    '(sync~spin) Count the empty berth… | accepting steer · working · 1m · Demo agent',
   ],
   [
     'exited with a code',
@@ -177,7 +177,7 @@ test.each<[string, Partial<Child>, string]>([
         attempt({ exit: { code: 3, signal: null, firstCause: null, drained: true, survivors: 0, durationMs: 1 } }),
       ],
     }),
-    '(error) Fix the null ch… | failed: process exited with code 3 · 30s · Demo agent',
+    '(error) Fix the null check | failed: process exited with code 3 · 30s · Demo agent',
   ],
 ])('a child that %s', (_what, over, shown) => {
   expect(one(over)).toBe(shown)
@@ -194,7 +194,7 @@ test('at the default width of the side bar a row with a long title says how it s
       view({ title: 'Count the empty berths in src/harbour.js', ...over }, seen),
       now(90),
     )
-    return `${label} ${description}`.slice(0, 34)
+    return `${label} ${description}`.slice(0, 38)
   }
   expect([
     visible({}),
@@ -208,19 +208,19 @@ test('at the default width of the side bar a row with a long title says how it s
     visible(ended('SUCCESS', { verdict: failed })),
     visible(ended('SUCCESS', { applied: true, appliedTo: 'main' })),
   ]).toEqual([
-    'Count the empty… accepting steer ·',
-    'Count the empty… asks: Which file ',
-    'Count the empty… wants Bash · acce',
-    'Count the empty… steer it? drift: ',
-    'Count the empty… rate limited · ac',
-    'Count the empty… stopping · no ste',
-    'Count the empty… parent away · acc',
-    'Count the empty… verified · 30s · ',
-    'Count the empty… 1 check failed · ',
-    'Count the empty… applied to main ·',
+    'Count the empty berth… accepting steer',
+    'Count the empty berth… asks: Which fil',
+    'Count the empty berth… wants Bash · ac',
+    'Count the empty berth… steer it? drift',
+    'Count the empty berth… rate limited · ',
+    'Count the empty berth… stopping · no s',
+    'Count the empty berth… parent away · a',
+    'Count the empty berths in… verified · ',
+    'Count the empty berths in… 1 check fai',
+    'Count the empty berths in… applied to ',
   ])
   expect(one(ended('SUCCESS', { applied: true, appliedTo: 'main', verdict: verdict() }))).toBe(
-    '(verified-filled) Fix the null ch… | applied to main · 30s · verified · Demo agent',
+    '(verified-filled) Fix the null check | applied to main · 30s · verified · Demo agent',
   )
 })
 
@@ -408,7 +408,7 @@ test('what an agent wrote reaches a row as plain words', () => {
     {},
   )
   const { label, description, sentence } = row(hostile, now(90))
-  expect(label).toBe('[a](cmd:x) $(za…')
+  expect(label).toBe('[a](cmd:x) $(zap)')
   expect(sentence).toContain('[a](cmd:x) $(zap)')
   expect(description).toBe('asks: <img src=x> now? · accepting steer · 1m · Demo agent')
   expect(sentence).not.toMatch(/[\u202e\x1b]/)
