@@ -41,7 +41,7 @@ export async function abilityTable() {
     const { abilities, label } = resolution.agent
     const yes = (/** @type {boolean} */ can) => (can ? 'yes' : 'no')
     rows.push([
-      id in example ? 'Your own, twenty lines' : label,
+      id in example ? 'Your own' : label,
       steer[/** @type {keyof typeof steer} */ (abilities.steerMode)],
       receipt[/** @type {keyof typeof receipt} */ (abilities.receipt)],
       yes(abilities.resume),

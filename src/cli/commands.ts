@@ -14,7 +14,7 @@ import type { ChildView } from '../supervisor/view'
 import { isOver, until } from '../supervisor/waiting'
 import type { Invocation } from './invocation'
 import { granted, textOf, UsageError, word } from './output'
-import { listAllAnswer, listAllLine } from './listAll'
+import { listAllAnswer, listAllLine, phaseText } from './listAll'
 import { unknownChild } from '../core/decide'
 import { ownsChild } from '../core/ownership'
 import { checksToOverride, describeResult, describeVerdict } from '../core/verdict'
@@ -69,9 +69,10 @@ export async function list({ open, out, flags }: Invocation): Promise<number> {
     const alone = listed.count > 0 && !(await coxswain.hasOwner())
     const note = alone ? unattendedNote : listed.count === 0 && coxswain.caller.kind === 'person' ? idleNote : undefined
     const answer = note === undefined ? listed : { ...listed, note }
+    const standing = new Map(visible(coxswain).map(({ child }) => [child.id, phaseText(child)]))
     const rows = answer.subagents.map(
       (row) =>
-        `${row.subagent_id}  ${row.phase.padEnd(9)} ${String(Math.round(row.running_seconds)).padStart(5)} s  ${(row.condition ?? (row.accepting_steer ? 'accepting steer' : '')).padEnd(15)}  ${row.title}${row.parent_away === true ? '  (parent away)' : ''}${row.last_activity === null ? '' : `  —  ${row.last_activity}`}`,
+        `${row.subagent_id}  ${(standing.get(row.subagent_id) ?? row.phase).padEnd(8)} ${String(Math.round(row.running_seconds)).padStart(5)} s  ${(row.condition === 'paused' ? '' : (row.condition ?? (row.accepting_steer ? 'accepting steer' : ''))).padEnd(15)}  ${row.title}${row.parent_away === true ? '  (parent away)' : ''}${row.last_activity === null ? '' : `  —  ${row.last_activity}`}`,
     )
     const people = rows.length === 0 ? idleNote : [...rows, ...(alone ? [unattendedNote] : [])].join('\n')
     out.print(answer, people)

@@ -30,7 +30,8 @@ export function listAllLine(child: Child, now: Date): string {
 /** As `list` has it: a paused child is still at work. */
 const hasEnded = (child: Child): boolean => !isLive(child) && !child.paused
 
-function phaseText(child: Child): string {
+/** How a child stands, in a word or two. */
+export function phaseText(child: Child): string {
   if (child.discarded && !isLive(child)) return 'discarded'
   if (child.paused && !isLive(child)) return 'paused'
   switch (child.phase) {

@@ -497,12 +497,10 @@ describe('looking', () => {
       ],
     })
     const { out } = await stage.cli('list')
-    expect(out).toMatch(new RegExp(`^${id}  RUNNING +\\d+ s  accepting steer  Wait a bit {2}— {2}one\n$`))
+    expect(out).toMatch(new RegExp(`^${id}  working +\\d+ s  accepting steer  Wait a bit {2}— {2}one\n$`))
     await stage.json('interrupt', id)
     await stage.until(id, 'paused', ({ paused }) => paused)
-    expect((await stage.cli('list')).out).toMatch(
-      new RegExp(`^${id}  INTERRUPTED +\\d+ s  paused           Wait a bit\n$`),
-    )
+    expect((await stage.cli('list')).out).toMatch(new RegExp(`^${id}  paused +\\d+ s +Wait a bit\n$`))
   })
 
   it('list --all shows the ended ones too, newest first, each with what came of it', async () => {

@@ -74,7 +74,7 @@ describe('a setup that a person set', () => {
     stage = Stage.make()
     const { hash } = await set('--copy', '.env')
     await stage.json('setup', 'clear')
-    const deeds = (await stage.cli('audit')).out.trimEnd().split('\n')
+    const deeds = (await stage.cli('audit', '--json')).out.trimEnd().split('\n')
     expect(deeds.map((line) => JSON.parse(line))).toMatchObject([
       { who: 'person', what: 'setup set', setup_hash: hash },
       { who: 'person', what: 'setup clear', setup_hash: null },
