@@ -1,6 +1,6 @@
 // The commands that judge: a child's work against its contract, what to do with a live child, and the trail of deeds.
 import { readFileSync } from 'node:fs'
-import { isLive } from '../core/child'
+import { awaitsVerdict, isLive } from '../core/child'
 import { decide as decideWhat, tailOf, type Decision, type WatchedChild } from '../core/policy'
 import { plainLine } from '../core/plainText'
 import { describeVerdict } from '../core/verdict'
@@ -23,9 +23,20 @@ export async function verify(invocation: Invocation): Promise<number> {
   const judged = async (coxswain: Coxswain, id: string): Promise<number> => {
     const before = viewed(coxswain, id).child.verdicts.length
     granted(await coxswain.commands.verify({ subagent_id: id }))
-    await until(coxswain, async () => viewed(coxswain, id).child.verdicts.length > before)
-    const { verdict } = viewed(coxswain, id).child
-    if (verdict === null) return 1
+    let asked = false
+    await until(coxswain, async () => {
+      const { child } = viewed(coxswain, id)
+      // Resumed or discarded meanwhile, it gets no verdict any more.
+      const isOver = child.verdicts.length > before || (asked && !awaitsVerdict(child))
+      asked ||= awaitsVerdict(child)
+      return isOver
+    })
+    const { verdict, verdicts, title } = viewed(coxswain, id).child
+    if (verdict === null || verdicts.length === before)
+      throw new UsageError(
+        'finished',
+        `The work of "${title}" went on or was discarded before its verdict. Verify it again once it has ended.`,
+      )
     out.print({ subagent_id: id, verdict }, [describeVerdict(verdict), ...verdict.checks.map(checkText)].join('\n'))
     if (verdict.status === 'verified') return 0
     return verdict.disposition === 'partial' ? 3 : 1

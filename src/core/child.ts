@@ -368,6 +368,18 @@ export function standingPermissions(child: Child): readonly Request[] {
   )
 }
 
+/** The standing permissions that cover what this one covers, itself among them. */
+export function samePermissions(child: Child, requestId: string): readonly Request[] {
+  const standing = standingPermissions(child)
+  const wanted = standing.find(({ id }) => id === requestId)
+  if (wanted === undefined) return []
+  const key = coverage(wanted.ask)
+  return standing.filter(({ ask }) => coverage(ask) === key)
+}
+
+const coverage = (ask: AskRecord): string =>
+  ask.kind === 'approval' ? JSON.stringify([ask.tool, ask.covers ?? null]) : ''
+
 /** Tokens and money over all attempts. */
 export function totalUsage(child: Child): TaskUsage {
   let inputTokens = 0

@@ -245,7 +245,7 @@ export function decideTakeOver(child: Child | undefined): Refused | null {
     return no('unsupported', `"${title}" has no worktree to go on in. Start a new child with the same brief.`)
   if (child.phase === 'CANCEL_REQUESTED')
     return no('busy', `"${title}" is being stopped. Take it over once it has ended.`)
-  if (child.verifying || child.retrying)
+  if (awaitsVerdict(child) || child.retrying)
     return no('busy', `The work of "${title}" is being verified. Take it over once that is through.`)
   if (!child.attempts.some((attempt) => attempt.turnStarted))
     return no('busy', `"${title}" has not said anything yet, so there is no session to go on with.`)
@@ -263,6 +263,8 @@ export function decideVerify(child: Child | undefined): Refused | null {
   if (isLive(child)) return no('busy', `"${child.title}" is running; its work is verified when it has ended.`)
   if (child.worktree === null || child.discarded)
     return no('unsupported', `"${child.title}" has no worktree, so there is nothing to verify.`)
+  if (currentAttempt(child) === undefined)
+    return no('unsupported', `No agent has worked on "${child.title}" yet, so there is nothing to verify.`)
   if (child.task.contract.level === 'none')
     return no('unsupported', `"${child.title}" has no contract, so there is nothing to check.`)
   return null

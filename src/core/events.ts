@@ -123,9 +123,19 @@ export const answerSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('cancelled') }),
 ])
 
+/** Exactly this command; this path outside the worktree; or, with neither, every use of the tool that leaves no worktree. */
+const coversSchema = z.object({ command: z.string().optional(), path: z.string().optional() })
+export type Covers = z.infer<typeof coversSchema>
 const askSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('question'), question: z.string(), options: z.array(z.string()).optional() }),
-  z.object({ kind: z.literal('approval'), tool: z.string(), input: z.unknown(), detail: z.string().optional() }),
+  z.object({
+    kind: z.literal('approval'),
+    tool: z.string(),
+    input: z.unknown(),
+    detail: z.string().optional(),
+    /** What is allowed when it is allowed for the whole child; absent where the agent alone knows. */
+    covers: coversSchema.optional(),
+  }),
 ])
 
 const attempt = z.number().int().positive()

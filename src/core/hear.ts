@@ -3,7 +3,7 @@
 // handed over, and only once.
 import type { AgentSignal, Outgoing } from './signals'
 import type { Attempt, Child } from './child'
-import type { Fact } from './events'
+import type { Covers, Fact } from './events'
 import { cutText, plainLine, plainText, trimMiddle } from './plainText'
 import { beat, resting, type Pulse } from './pulse'
 import { asText } from './toolInput'
@@ -208,6 +208,7 @@ class Ear implements Heard {
                 tool: plainLine(signal.ask.tool, 100),
                 input: boundedInput(signal.ask.input),
                 ...(signal.ask.detail === undefined ? {} : { detail: plainLine(signal.ask.detail, 500) }),
+                ...(signal.ask.covers === undefined ? {} : { covers: shortened(signal.ask.covers) }),
               }
         this.facts.push({ type: 'asked', attempt, requestId: signal.requestId, ask })
         const words =
@@ -342,4 +343,12 @@ function bounded(text: string): string {
 function boundedInput(input: unknown): unknown {
   const text = JSON.stringify(input) ?? 'null'
   return text.length <= longestText ? input : bounded(text)
+}
+
+/** As it is shown; a command may be millions of characters long. */
+function shortened({ command, path }: Covers): Covers {
+  return {
+    ...(command === undefined ? {} : { command: plainLine(command, 2_000) }),
+    ...(path === undefined ? {} : { path: plainLine(path, 1_000) }),
+  }
 }

@@ -355,7 +355,9 @@ function apply(child: Child, event: ChildEvent): Child | null {
         : parked
     }
     case 'verifyAsked':
-      return isLive(child) || child.worktree === null || child.discarded ? null : { ...child, verifyingAgain: true }
+      return isLive(child) || child.worktree === null || child.discarded || child.attempts.length === 0
+        ? null
+        : { ...child, verifyingAgain: true }
     case 'expired':
       return child.settledAt === null ? null : { ...child, expiredAt: event.at }
     case 'partialAccepted':

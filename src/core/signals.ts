@@ -1,5 +1,6 @@
 // What an agent just said, in our words. Adapters produce signals from their wire; only the supervisor turns them into
 // events. A signal is never a fact about our own side (nothing an agent prints can say "verified" or "stopped").
+import type { Covers } from './events'
 
 /** How a receipt came about: seen by us in the agent's own log or protocol, or merely stated by the agent. */
 export type EvidenceKind = 'observed' | 'agent said'
@@ -16,7 +17,14 @@ export interface Usage {
 /** What an agent wants to know: a free question, or leave to use a tool. */
 export type Ask =
   | { readonly kind: 'question'; readonly question: string; readonly options?: readonly string[] }
-  | { readonly kind: 'approval'; readonly tool: string; readonly input: unknown; readonly detail?: string }
+  | {
+      readonly kind: 'approval'
+      readonly tool: string
+      readonly input: unknown
+      readonly detail?: string
+      /** What leave for the whole child covers, where we keep it. */
+      readonly covers?: Covers
+    }
 
 export type AgentSignal =
   /** The agent's loop is up; from here on it can take steers, if it can at all. */

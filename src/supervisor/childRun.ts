@@ -1,6 +1,15 @@
 // One child, supervised: what it is asked, and the order of its life from its worktree to its last round. Every wish and
 // every outside event is queued, one at a time, appended, reduced, then acted on. It never restarts an agent by itself.
-import { currentAttempt, isLive, isSettingUp, lacksResult, wasTakenBack, type Attempt, type Child } from '../core/child'
+import {
+  currentAttempt,
+  isLive,
+  isSettingUp,
+  lacksResult,
+  samePermissions,
+  wasTakenBack,
+  type Attempt,
+  type Child,
+} from '../core/child'
 import {
   decideAcceptPartial,
   decideAnswer,
@@ -35,6 +44,7 @@ import { troubleInWords } from './troubleInWords'
 import type { Work } from './watch'
 import { WorktreeSetup, type Announced } from './worktreeSetup'
 
+const permissionTaken = 'A permission was taken back: it asks again for what was allowed for the whole child.'
 const coxswain = { kind: 'coxswain' } as const satisfies Actor
 
 export interface ChildRunEvents {
@@ -232,10 +242,13 @@ export class ChildRun {
       const refused = decideRevoke(this.child, requestId)
       if (refused !== null) return refused
       const after = this.following.heardTo(currentAttempt(this.child)?.n ?? 0)
-      await this.record.append([{ type: 'permissionRevoked', requestId, after, by }], true, [
-        { kind: 'answered', requestId, words: 'taken back: it asks again for what was allowed for this child' },
-      ])
-      this.following.revoke(requestId)
+      if (after === null)
+        return { code: 'busy', message: `"${this.child.title}" is being taken up. Try again in a moment.` }
+      // What was asked for twice at once, and allowed twice, is one permission.
+      const same = samePermissions(this.child, requestId).map(({ id }) => id)
+      const facts = same.map((id) => ({ type: 'permissionRevoked', requestId: id, after, by }) as const)
+      await this.record.append(facts, true, [{ kind: 'notice', level: 'info', text: permissionTaken }])
+      for (const id of same) this.following.revoke(id)
       return null
     })
   }

@@ -87,9 +87,10 @@ export class Following {
     this.followed?.conversation.revoke?.(requestId)
   }
 
-  /** So many bytes of the attempt's stdout have been heard, as far as is known. */
-  heardTo(attempt: number): number {
-    return this.followed?.heardTo ?? Math.max(this.child.cursor.stdout, this.record.cursor(attempt).stdout)
+  /** So many bytes of the attempt's stdout have been heard, as far as is known; null while nobody follows it. */
+  heardTo(attempt: number): number | null {
+    if (this.followed === undefined) return null
+    return Math.max(this.followed.heardTo ?? 0, this.child.cursor.stdout, this.record.cursor(attempt).stdout)
   }
 
   /** Asks the process to end. Beside the queue: a keeper that takes its time to answer holds up no other wish. */

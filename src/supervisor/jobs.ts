@@ -19,7 +19,7 @@ export class Jobs {
   constructor(
     private readonly childId: string,
     private readonly log: Tools['log'],
-    private readonly unforeseen: (error: unknown) => void,
+    readonly unforeseen: (error: unknown) => void,
   ) {}
 
   get isClosed(): boolean {

@@ -43,6 +43,8 @@ export class Recovery {
 
   /** `silences`: how often its keeper did not answer so far; `failures`: how often it could not be looked at. */
   private async look(attempt: Attempt, { silences, failures }: Tries): Promise<void> {
+    // A former try may have got as far as to follow it.
+    if (this.following.talk !== undefined) return
     try {
       await this.lookOnce(attempt, silences)
     } catch (error) {

@@ -6,10 +6,12 @@ import { describeVerdict } from '../core/verdict'
 import { createWhole, placeFolder } from '../record/atomicWrite'
 import type { ChildPaths } from '../record/paths'
 import type { ChildRecord } from './childRecord'
-import type { Jobs } from './jobs'
+import { DisposedError, mayPass, type Jobs } from './jobs'
 import type { Place } from './place'
 import { resultOf, type ChildResult } from './results'
 import type { Tools } from './tools'
+import { troubleInWords } from './troubleInWords'
+import { unchecked } from './verifyChild'
 
 export interface RoundEndEvents {
   /** A verdict on a round that had settled before has changed what is shown. */
@@ -69,7 +71,13 @@ export class RoundEnd {
   private async verify(): Promise<void> {
     const { child } = this
     if (!awaitsVerdict(child)) return
-    const { verdict, retryMessage } = await this.tools.verify(child)
+    const { verdict, retryMessage } = await this.tools.verify(child).catch((error: unknown) => {
+      if (error instanceof DisposedError || mayPass(error)) throw error
+      // Whoever waits for a verdict gets one.
+      this.jobs.unforeseen(error)
+      const why = `the checks could not be run: ${troubleInWords(error)}`
+      return { verdict: unchecked(child.round, currentAttempt(child)?.n ?? 0, why), retryMessage: null }
+    })
     await this.jobs.enqueue(async () => {
       // A new attempt has begun meanwhile, or the worktree has gone: this verdict is about what is not there any more.
       if (verdict.attempt !== currentAttempt(this.child)?.n || !awaitsVerdict(this.child)) return

@@ -121,7 +121,8 @@ function askAgain(child: Child): { readonly possible: true } | { readonly possib
     : { possible: false, why: `${spent}, and nothing is done by itself beyond that` }
 }
 
-function unchecked(round: number, attempt: number, why: string): Verdict {
+/** The verdict of work whose checks were not run. */
+export function unchecked(round: number, attempt: number, why: string): Verdict {
   return { status: 'unverified', disposition: 'escalate', round, attempt, checks: [], notes: [why] }
 }
 

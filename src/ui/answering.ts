@@ -50,7 +50,9 @@ export function answeringCommands({ command, opened, acts, panels, tell }: Comma
         {
           value: 'child',
           label: t('Allow for this child'),
-          detail: t('Until it is paused or ends: {what}', { what: forPick(coveredWords(request.ask), 200) }),
+          detail: t('Until its process ends: {what}', {
+            what: forPick(coveredWords(request.ask, asking.child.task.recipe.label), 200),
+          }),
         },
         { value: 'deny', label: t('Deny…') },
       ],

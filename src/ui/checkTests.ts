@@ -3,7 +3,7 @@
 // command of a contract; archiving the child takes its items away.
 import * as path from 'node:path'
 import * as vscode from 'vscode'
-import type { Child } from '../core/child'
+import { awaitsVerdict, type Child } from '../core/child'
 import type { CheckResult, Verdict } from '../core/events'
 import { plainText } from '../core/plainText'
 import type { Acts } from './acts'
@@ -159,9 +159,14 @@ export class CheckTests implements vscode.Disposable {
         run.errored(item, new vscode.TestMessage(outcome.words))
         return
       }
+      let asked = false
       const judged = (): boolean => {
         const now = child()
-        return now === undefined || now.archived || now.verdicts.length > before
+        if (now === undefined || now.archived || now.verdicts.length > before) return true
+        // Resumed or discarded meanwhile, it gets no verdict any more.
+        const isOver = asked && !awaitsVerdict(now)
+        asked ||= awaitsVerdict(now)
+        return isOver
       }
       await this.until(judged, cancelled)
       const now = child()

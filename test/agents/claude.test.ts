@@ -330,6 +330,7 @@ describe('approvals and questions', () => {
         tool: 'Bash',
         input: { command: `touch ${name}.txt && echo ${name}`, description: 'a command' },
         detail: 'a command',
+        covers: { command: `touch ${name}.txt && echo ${name}` },
       })),
     )
     expect([1, 2, 3].map((n) => last(n)[0])).toEqual([

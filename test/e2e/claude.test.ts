@@ -116,7 +116,7 @@ test(
     await workbench.screenshot('claude-permission')
     await panel.getByRole('button', { name: 'Take back' }).click()
     await panel.locator('.facts').getByText('1 permission').waitFor({ state: 'detached' })
-    await panel.getByText(/taken back: it asks again/).waitFor()
+    await panel.getByText(/A permission was taken back: it asks again/).waitFor()
     await panel.getByRole('heading', { level: 1, name: 'Paint the mast' }).click()
 
     // One is paused in the middle of its tool and goes on with a correction.

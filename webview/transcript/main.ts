@@ -238,8 +238,9 @@ function countHits(): void {
   const query = findField.value.trim()
   finding.startOver()
   findWish = ++wishes
-  if (query === '') setText(findCount, '')
-  else if (saved.childId !== null) vscode.postMessage({ type: 'count', wish: findWish, childId: saved.childId, query })
+  setText(findCount, '')
+  if (query === '') return
+  if (saved.childId !== null) vscode.postMessage({ type: 'count', wish: findWish, childId: saved.childId, query })
 }
 function closeFind(): void {
   findBar.hidden = true

@@ -103,7 +103,7 @@ const english = {
   inFolder: 'in',
   allowOnce: 'Allow once',
   allowChild: 'Allow for this child',
-  covers: (what: string) => t('Until it is paused or ends: {what}', { what }),
+  covers: (what: string) => t('Until its process ends: {what}', { what }),
   permissions: (count: number) => (count === 1 ? t('1 permission') : t('{count} permissions', { count })),
   mayDo: (what: string) => t('May do unasked: {what}', { what }),
   revoke: 'Take back',

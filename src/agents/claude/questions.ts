@@ -1,7 +1,7 @@
 // What Claude Code asks before it goes on: leave to use a tool, or a question to a person. Each waits for its answer; what
 // was allowed once for the whole child, or its autonomy covers, is answered at once.
 import { z } from 'zod'
-import type { Answer } from '../../core/events'
+import type { Answer, Covers } from '../../core/events'
 import type { AgentSignal, Outgoing } from '../../core/signals'
 import type { ConversationStart } from '../agent'
 import { noise } from '../jsonLine'
@@ -87,7 +87,9 @@ export class Questions {
     }
     const outside = blocked !== undefined && this.leavesWorktree(blocked) ? `outside the worktree: ${blocked}` : ''
     const detail = [description ?? '', reason ?? '', outside].filter((part) => part !== '').join(' · ')
-    return [{ kind: 'asked', requestId, ask: { kind: 'approval', tool, input, ...(detail === '' ? {} : { detail }) } }]
+    const covers = coveredBy(asked, outsideWorktree ? blocked : undefined)
+    const more = detail === '' ? {} : { detail }
+    return [{ kind: 'asked', requestId, ask: { kind: 'approval', tool, input, ...more, covers } }]
   }
 
   /** The CLI asks no longer. */
@@ -144,9 +146,17 @@ function decision(asked: AskedBefore, answer: Answer): Record<string, unknown> {
 }
 
 /** What one permission for the whole child covers: the exact command, or the tool within the worktree, or one path. */
+function coveredBy({ input }: AskedBefore, outside: string | undefined): Covers {
+  const { command } = input
+  return {
+    ...(typeof command === 'string' ? { command } : {}),
+    ...(outside === undefined ? {} : { path: outside }),
+  }
+}
+
 function allowance(asked: AskedBefore, outside: string | undefined): string {
-  const command = asked.input['command']
-  return JSON.stringify([asked.tool, typeof command === 'string' ? command : null, outside ?? null])
+  const { command, path } = coveredBy(asked, outside)
+  return JSON.stringify([asked.tool, command ?? null, path ?? null])
 }
 
 function permission(

@@ -64,6 +64,7 @@ function verify(child: Child): Able {
   if (awaitsVerdict(child)) return no(t('it is being verified already'))
   if (isLive(child)) return no(t('it is running; its work is verified when it has ended'))
   if (child.task.contract.level === 'none') return no(t('it has no contract, so there is nothing to check'))
+  if (currentAttempt(child) === undefined) return no(t('no agent has worked on it yet'))
   return hasWorktree(child)
 }
 

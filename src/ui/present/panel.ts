@@ -111,11 +111,11 @@ export function panelChild(
               input: shown(inputText(request.ask.input, visibleText), visibleText),
               detail: request.ask.detail === undefined ? null : cutText(plainText(request.ask.detail), 4_000),
               folder: line(child.worktree?.cwd ?? null),
-              covers: coveredWords(request.ask),
+              covers: coveredWords(request.ask, child.task.recipe.label),
             },
     })),
     permissions: standingPermissions(child).flatMap(({ id, ask }) =>
-      ask.kind === 'approval' ? [{ id, words: coveredWords(ask), revoke: revoke(child) }] : [],
+      ask.kind === 'approval' ? [{ id, words: coveredWords(ask, child.task.recipe.label), revoke: revoke(child) }] : [],
     ),
     steers: shownOf(child.steers).map(panelSteer),
     missed: missedSteers(child).length,

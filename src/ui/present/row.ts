@@ -3,6 +3,7 @@
 import {
   acceptance,
   currentAttempt,
+  awaitsVerdict,
   isLive,
   missedSteers,
   totalUsage,
@@ -75,7 +76,7 @@ export function row(
   const needed = needBrief(child)
   const live = isLive(child)
   const accepts = acceptance(child)
-  const verdict = child.verifying ? null : verdictWords(child)
+  const verdict = awaitsVerdict(child) ? null : verdictWords(child)
   const partial = child.verdict?.disposition === 'partial' && need !== null && need === verdict
   const title = titleOf(child)
   // The default side bar shows some 38 characters of a row. What tells it from others comes first; how it stands must still
@@ -191,6 +192,7 @@ function doingNow(view: ChildView, now: number): string {
 function stateBrief(view: ChildView, now: number): string {
   const { child } = view
   if (child.discarded || child.phase === 'FAILURE') return doingNow(view, now)
+  if (child.verifyingAgain) return t('verifying')
   const applied = appliedWords(child)
   if (applied !== null) return applied
   if (child.phase === 'SUCCESS' && child.verdict?.status === 'verified') return t('verified')
@@ -250,6 +252,7 @@ export function icon(child: Child): Icon {
     if (open !== undefined) return { id: 'question', color }
     return { id: 'warning', color }
   }
+  if (child.verifyingAgain) return { id: 'beaker', color }
   switch (child.phase) {
     case 'PENDING':
       return { id: child.waitingForSlot ? 'clock' : 'loading~spin', color }

@@ -11,7 +11,7 @@ import {
   type EndCause,
   type Steer,
 } from '../../core/child'
-import type { SteerMode, TaskUsage, Verdict } from '../../core/events'
+import type { Covers, SteerMode, TaskUsage, Verdict } from '../../core/events'
 import { cutText, plainLine } from '../../core/plainText'
 import { setupBrief } from '../../core/setup'
 import type { ChildView } from '../../supervisor/view'
@@ -98,11 +98,17 @@ export function endReason(child: Child): string | null {
 }
 
 /** What is allowed when this is allowed for the whole child. */
-export function coveredWords({ tool, input }: { readonly tool: string; readonly input: unknown }): string {
-  const command = typeof input === 'object' && input !== null && 'command' in input ? input.command : undefined
-  return typeof command === 'string'
-    ? t('{tool}, exactly: {command}', { tool: plainLine(tool, 60), command: plainLine(command, 200) })
-    : t('every use of {tool} that touches nothing outside its worktree', { tool: plainLine(tool, 60) })
+export function coveredWords(
+  ask: { readonly tool: string; readonly covers?: Covers | undefined },
+  agent: string,
+): string {
+  const tool = plainLine(ask.tool, 60)
+  if (ask.covers === undefined) return t('{tool}, as far as {agent} takes it', { tool, agent: plainLine(agent, 60) })
+  const { command, path } = ask.covers
+  const parts = [command, path].filter((part) => part !== undefined).map((part) => plainLine(part, 200))
+  return parts.length === 0
+    ? t('every use of {tool} that stays in its worktree', { tool })
+    : t('{tool}, exactly: {what}', { tool, what: parts.join(', ') })
 }
 
 /** The verdict in words, or null while there is none to speak of. */

@@ -101,7 +101,8 @@ export function vscodeTest({ trust = true, settings = {}, env = () => ({}), samp
         await workbench.open(repository.folder)
         await use(workbench)
       } finally {
-        if (hasFailed(task)) await keepEvidence(task, workbench, home, said)
+        const told = (error: unknown): void => console.error(error)
+        if (hasFailed(task)) await keepEvidence(task, workbench, home, said).catch(told)
         await context.close()
       }
     },

@@ -117,6 +117,18 @@ describe('a verification that was asked for', () => {
     expect(window.inUse()).toBe(false)
   })
 
+  it('is given up when the child goes on meanwhile, and whoever waits for it is told', async () => {
+    stage = Stage.make()
+    const id = await child()
+    const asking = stage.start(['verify', id, '--json'])
+    await stage.until(id, 'the checks run again', ({ verifyingAgain }) => verifyingAgain)
+    await stage.json('resume', id, 'Go on.')
+    const { code, out } = await asking.done
+    expect([code, JSON.parse(out).error.code]).toEqual([2, 'finished'])
+    stage.open('checked')
+    expect((await stage.settled(id)).verdicts).toHaveLength(2)
+  })
+
   it('is carried out by the next owner when the one that took it was killed', async () => {
     stage = Stage.make()
     const id = await child()

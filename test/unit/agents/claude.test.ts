@@ -114,9 +114,9 @@ describe('streams recorded from 2.1.332', () => {
     const signals = recorded('approvals').flatMap((line) => conversation.read('stdout', line))
     expect(told(signals.filter(({ kind }) => kind === 'asked' || kind === 'condition'))).toMatchInlineSnapshot(`
       [
-        "asked {"requestId":"8204440a-aec4-44da-8a7d-23b8ac924e79","ask":{"kind":"approval","tool":"Bash","input":{"command":"touch one.txt && echo one","description":"a command"},"detail":"a command"}}",
-        "asked {"requestId":"0ed25967-543e-436f-9ae1-860d48f6cc72","ask":{"kind":"approval","tool":"Bash","input":{"command":"touch two.txt && echo two","description":"a command"},"detail":"a command"}}",
-        "asked {"requestId":"c1f34376-59e7-47cd-9253-ab767917621d","ask":{"kind":"approval","tool":"Bash","input":{"command":"touch three.txt && echo three","description":"a command"},"detail":"a command"}}",
+        "asked {"requestId":"8204440a-aec4-44da-8a7d-23b8ac924e79","ask":{"kind":"approval","tool":"Bash","input":{"command":"touch one.txt && echo one","description":"a command"},"detail":"a command","covers":{"command":"touch one.txt && echo one"}}}",
+        "asked {"requestId":"0ed25967-543e-436f-9ae1-860d48f6cc72","ask":{"kind":"approval","tool":"Bash","input":{"command":"touch two.txt && echo two","description":"a command"},"detail":"a command","covers":{"command":"touch two.txt && echo two"}}}",
+        "asked {"requestId":"c1f34376-59e7-47cd-9253-ab767917621d","ask":{"kind":"approval","tool":"Bash","input":{"command":"touch three.txt && echo three","description":"a command"},"detail":"a command","covers":{"command":"touch three.txt && echo three"}}}",
         "condition {"condition":{"name":"denied","words":"was denied: Bash"}}",
       ]
     `)

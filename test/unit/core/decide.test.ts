@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Child } from '../../../src/core/child'
+import { samePermissions, standingPermissions, type Child } from '../../../src/core/child'
 import {
   decideAnswer,
   decideBatchGoals,
@@ -8,15 +8,19 @@ import {
   decideInterrupt,
   decideReorder,
   decideResume,
+  decideRevoke,
   decideSteer,
   decideStop,
+  decideTakeOver,
   decideText,
+  decideVerify,
   decideWithdrawSteer,
   unknownChild,
 } from '../../../src/core/decide'
 import type { Fact, Task } from '../../../src/core/events'
 import { fold } from '../../../src/core/reduce'
-import { accepted, alphabet, events, sampleTask } from './sample'
+import { hasExpired } from '../../../src/core/retention'
+import { accepted, alphabet, events, sampleRecipe, sampleTask } from './sample'
 
 const a = alphabet(1)
 const b = alphabet(2)
@@ -29,6 +33,7 @@ function child(facts: readonly (Fact | undefined)[], task: Task = sampleTask()):
   return folded
 }
 
+const terminal = sampleTask({ recipe: { ...sampleRecipe, abilities: { ...sampleRecipe.abilities, terminal: true } } })
 const running = [a.worktree, a.first, a.launched, a.ready]
 const states: Record<string, Child> = {
   pending: child([]),
@@ -348,5 +353,54 @@ describe('capacity', () => {
       /^One more child would go over coxswain\.maxChildrenTotal = 0; live now: none\./,
     )
     expect(decideCapacity(2, [per, total])?.message).toContain('coxswain.maxChildrenPerParent = 1')
+  })
+})
+
+describe('a verification', () => {
+  const setUp = [a.worktree, a.setup, a.setupFailed]
+  const told: Fact = { type: 'completionSent', completionId: 'c.1', round: 1 }
+  const done = [...running, a.reportOk, a.exit0, a.verifiedOk, told]
+
+  it('is of work that an agent has done', () => {
+    expect(decideVerify(child(setUp, contracted))).toMatchObject({ code: 'unsupported' })
+    expect(fold(events(accepted(contracted), ...setUp, a.verifyAsked))).toMatchObject({ verifyingAgain: false })
+    expect(decideVerify(child(done, contracted))).toBeNull()
+  })
+
+  it('that was asked for is not asked for twice, holds off a person and old age, and ends with its verdict', () => {
+    const again = child([...done, a.verifyAsked], contracted)
+    expect(decideVerify(again)).toMatchObject({ code: 'busy' })
+    expect(decideTakeOver({ ...again, task: terminal })).toMatchObject({ code: 'busy' })
+    const later = new Date(Date.parse(again.settledAt ?? '') + 10 * 86_400_000)
+    expect([again, child(done, contracted)].map((each) => hasExpired(each, 1, later))).toEqual([false, true])
+    expect(child([...done, a.verifyAsked, a.verifiedOk], contracted).verifyingAgain).toBe(false)
+  })
+})
+
+describe('taking back what was allowed for the whole child', () => {
+  const ask = (requestId: string, covers: object): Fact[] => [
+    { type: 'asked', attempt: 1, requestId, ask: { kind: 'approval', tool: 'Edit', input: {}, covers } },
+    { type: 'answered', requestId, answer: { kind: 'allow', scope: 'child' }, by: { kind: 'person' } },
+  ]
+  const allowed = [...running, ...ask('p', {}), ...ask('q', {}), ...ask('r', { path: '/x' })]
+  const revoked = (requestId: string): Fact => ({
+    type: 'permissionRevoked',
+    requestId,
+    after: 9,
+    by: { kind: 'person' },
+  })
+  const keeps = sampleTask({ recipe: { ...sampleRecipe, abilities: { ...sampleRecipe.abilities, revoke: true } } })
+
+  it('is refused where its agent keeps them, and for what does not stand', () => {
+    expect(decideRevoke(child(allowed), 'p')).toMatchObject({ code: 'unsupported' })
+    expect(decideRevoke(child(allowed, keeps), 'p')).toBeNull()
+    expect(decideRevoke(child([...allowed, revoked('p')], keeps), 'p')).toMatchObject({ code: 'finished' })
+    expect(decideRevoke(child([...allowed, a.exit0], keeps), 'p')).toMatchObject({ code: 'finished' })
+  })
+
+  it('takes all of them that cover the same, and no other', () => {
+    expect(samePermissions(child(allowed, keeps), 'q').map(({ id }) => id)).toEqual(['p', 'q'])
+    const left = standingPermissions(child([...allowed, revoked('p'), revoked('q')], keeps))
+    expect(left.map(({ id }) => id)).toEqual(['r'])
   })
 })

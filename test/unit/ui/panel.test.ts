@@ -122,25 +122,30 @@ test('only a steer that was not handed over yet can still be changed', () => {
 })
 
 test('what was allowed for the whole child is listed while its process lives, and can be taken back where we keep it', () => {
-  const allowed = (n: number, input: unknown, over: Partial<Request> = {}): Request => ({
-    ...approval('Bash', input),
+  const allowed = (n: number, covers: object | undefined, over: Partial<Request> = {}): Request => ({
+    ...question('', { ask: { kind: 'approval', tool: 'Write', input: {}, ...(covers && { covers }) } }),
     id: `p${n}`,
     answer: { kind: 'allow', scope: 'child' },
     ...over,
   })
   const requests = [
     allowed(1, { command: 'make test' }),
-    allowed(2, { path: 'x' }),
-    allowed(3, {}, { revokedAfter: 9 }),
-    allowed(4, {}, { answer: { kind: 'allow', scope: 'once' } }),
-    allowed(5, {}, { attempt: 0 }),
+    allowed(2, { path: '/etc/hosts' }),
+    allowed(3, {}),
+    allowed(4, undefined),
+    allowed(5, {}, { revokedAfter: 9 }),
+    allowed(6, {}, { answer: { kind: 'allow', scope: 'once' } }),
+    allowed(7, {}, { attempt: 0 }),
   ]
-  const shown = panelChild(view(child({ requests }))).permissions
-  expect(shown.map(({ id, words }) => `${id} ${words}`)).toEqual([
-    'p1 Bash, exactly: make test',
-    'p2 every use of Bash that touches nothing outside its worktree',
+  const shownOf = (over: Partial<Child>) => panelChild(view(child({ requests, ...over }))).permissions
+  expect(shownOf({}).map(({ id, words }) => `${id} ${words}`)).toEqual([
+    'p1 Write, exactly: make test',
+    'p2 Write, exactly: /etc/hosts',
+    'p3 every use of Write that stays in its worktree',
+    'p4 Write, as far as Demo agent takes it',
   ])
-  expect(shown.map(({ revoke }) => revoke.able)).toEqual([false, false])
+  const keeps = { ...child().task, recipe: recipe({ abilities: { ...recipe().abilities, revoke: true } }) }
+  expect([{}, { task: keeps }].map((over) => shownOf(over)[0]?.revoke.able)).toEqual([false, true])
   expect(panelChild(view(ended('SUCCESS', { requests }))).permissions).toEqual([])
 })
 

@@ -114,7 +114,11 @@ test.each<[string, Partial<Child>, string]>([
     { requests: [approval('Bash')] },
     '(shield) Fix the null check | wants Bash · accepting steer · 1m · Demo agent',
   ],
-  ['is out of sight', { phase: 'UNKNOWN' }, '(question) Fix the null check | its processes cannot be seen · Demo agent'],
+  [
+    'is out of sight',
+    { phase: 'UNKNOWN' },
+    '(question) Fix the null check | its processes cannot be seen · Demo agent',
+  ],
   [
     'hit its time limit',
     {
@@ -132,6 +136,11 @@ test.each<[string, Partial<Child>, string]>([
     'was verified',
     ended('SUCCESS', { verdict: verdict() }),
     '(verified-filled) Fix the null check | verified · 30s · Demo agent',
+  ],
+  [
+    'is verified again',
+    ended('SUCCESS', { verdict: verdict(), verifyingAgain: true }),
+    '(beaker) Fix the null check | verifying · 30s · Demo agent',
   ],
   [
     'failed a check',
