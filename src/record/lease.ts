@@ -1,7 +1,7 @@
 // Who owns a store: the holder of the highest epoch. An epoch is taken by exclusive create and never given twice, so a
 // frozen former owner can always be told from the present one. Whether a process lives is asked through a function
 // handed in; this file sends no signals and opens no sockets.
-import { existsSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { readdir, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -82,9 +82,16 @@ export class Lease {
 
   /** False from the moment somebody else has taken the store. */
   isHeld(): boolean {
-    const isThere = (epoch: number): boolean => existsSync(join(this.folder, `epoch.${epoch}`))
+    // A disk that fails for the moment takes nothing from anybody: what cannot be seen is as it was.
+    const isThere = (epoch: number, before: boolean): boolean => {
+      try {
+        return statSync(join(this.folder, `epoch.${epoch}`), { throwIfNoEntry: false }) !== undefined
+      } catch {
+        return before
+      }
+    }
     // Former epochs are cleared away, ours before the one that followed it.
-    return isThere(this.record.epoch) && !isThere(this.record.epoch + 1)
+    return isThere(this.record.epoch, true) && !isThere(this.record.epoch + 1, false)
   }
 
   /** Says that this owner's loop turns. Call it every couple of seconds. */

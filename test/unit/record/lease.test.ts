@@ -1,4 +1,4 @@
-import { readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { readdirSync, renameSync, statSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { claim, lastBeat, Lease, readOwner, type Claimant } from '../../../src/record/lease'
@@ -30,6 +30,19 @@ describe('ownership of a store', () => {
       for (const one of claimed) expect(one instanceof Lease ? one.record : one).toEqual(winner?.record)
       expect([winner?.epoch, readdirSync(place)]).toEqual([1, ['epoch.1']])
     }
+  })
+
+  it('is not lost by a disk that fails for the moment', async () => {
+    const place = folder()
+    const held = await lease(place, 1)
+    renameSync(place, `${place}-away`)
+    // A link to itself: whoever looks gets an error, and not the answer that nothing is there.
+    symlinkSync(place, place)
+    expect(held.isHeld()).toBe(true)
+    unlinkSync(place)
+    expect(held.isHeld()).toBe(false)
+    renameSync(`${place}-away`, place)
+    expect(held.isHeld()).toBe(true)
   })
 
   it('passes on when its holder has died or let go, never by age alone, and never twice under one number', async () => {
