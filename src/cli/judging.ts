@@ -1,6 +1,6 @@
 // The commands that judge: a child's work against its contract, what to do with a live child, and the trail of deeds.
 import { readFileSync } from 'node:fs'
-import { awaitsVerdict, isLive } from '../core/child'
+import { isLive } from '../core/child'
 import { decide as decideWhat, tailOf, type Decision, type WatchedChild } from '../core/policy'
 import { plainLine } from '../core/plainText'
 import { describeVerdict } from '../core/verdict'
@@ -10,7 +10,7 @@ import type { Coxswain } from '../supervisor/coxswain'
 import { listAnswer } from '../supervisor/payloads'
 import { z } from 'zod'
 import { checkText, onlyForPersons, viewed, visible, withChild, withStore } from './commands'
-import { until } from '../supervisor/waiting'
+import { until, verdictOver } from '../supervisor/waiting'
 import { leaveOthers } from './run'
 import type { Invocation } from './invocation'
 import { granted, UsageError } from './output'
@@ -23,14 +23,8 @@ export async function verify(invocation: Invocation): Promise<number> {
   const judged = async (coxswain: Coxswain, id: string): Promise<number> => {
     const before = viewed(coxswain, id).child.verdicts.length
     granted(await coxswain.commands.verify({ subagent_id: id }))
-    let asked = false
-    await until(coxswain, async () => {
-      const { child } = viewed(coxswain, id)
-      // Resumed or discarded meanwhile, it gets no verdict any more.
-      const isOver = child.verdicts.length > before || (asked && !awaitsVerdict(child))
-      asked ||= awaitsVerdict(child)
-      return isOver
-    })
+    const isOver = verdictOver(before)
+    await until(coxswain, async () => isOver(viewed(coxswain, id).child))
     const { verdict, verdicts, title } = viewed(coxswain, id).child
     if (verdict === null || verdicts.length === before)
       throw new UsageError(

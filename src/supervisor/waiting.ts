@@ -1,6 +1,6 @@
 // Waiting for what the store's files will say: asked again whenever something changed. For whoever may wait: join mode, the
 // command line, other extensions; never for a parent agent.
-import { isLive, type Child } from '../core/child'
+import { awaitsVerdict, isLive, type Child } from '../core/child'
 import type { StoreView } from './view'
 
 /** Over for whoever waits: settled with its result on disk, or paused. */
@@ -35,5 +35,18 @@ export async function until(
     clearInterval(stay)
     signal?.removeEventListener('abort', aborted)
     listening.dispose()
+  }
+}
+
+/**
+ * Tells of a child, look by look, whether the verdict beyond its first `before` is there, or will not come any more because
+ * it went on or was discarded.
+ */
+export function verdictOver(before: number): (child: Child) => boolean {
+  let awaited = false
+  return (child) => {
+    const isOver = child.verdicts.length > before || (awaited && !awaitsVerdict(child))
+    awaited ||= awaitsVerdict(child)
+    return isOver
   }
 }

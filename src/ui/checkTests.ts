@@ -3,9 +3,10 @@
 // command of a contract; archiving the child takes its items away.
 import * as path from 'node:path'
 import * as vscode from 'vscode'
-import { awaitsVerdict, type Child } from '../core/child'
+import type { Child } from '../core/child'
 import type { CheckResult, Verdict } from '../core/events'
 import { plainText } from '../core/plainText'
+import { verdictOver } from '../supervisor/waiting'
 import type { Acts } from './acts'
 import { t } from './present/l10n'
 import { resultName } from './present/panel'
@@ -159,14 +160,10 @@ export class CheckTests implements vscode.Disposable {
         run.errored(item, new vscode.TestMessage(outcome.words))
         return
       }
-      let asked = false
+      const isOver = verdictOver(before)
       const judged = (): boolean => {
         const now = child()
-        if (now === undefined || now.archived || now.verdicts.length > before) return true
-        // Resumed or discarded meanwhile, it gets no verdict any more.
-        const isOver = asked && !awaitsVerdict(now)
-        asked ||= awaitsVerdict(now)
-        return isOver
+        return now === undefined || now.archived || isOver(now)
       }
       await this.until(judged, cancelled)
       const now = child()

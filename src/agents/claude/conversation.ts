@@ -26,9 +26,9 @@ import { SessionUsage } from './usage'
 
 /** Time for the interrupt's result and the clean exit before signals. */
 const softEndMs = 2_500
-/** What the name of a request begins with that asks for a steer back. */
 /** A frame of ours that answered for good. */
 const allowedSchema = z.object({ allowed_for_child: z.string(), response: z.object({ request_id: z.string() }) })
+/** What the name of a request begins with that asks for a steer back. */
 const withdrawal = 'withdraw-'
 
 export class ClaudeConversation implements Conversation {

@@ -64,10 +64,10 @@ export class Questions {
     const questions = asking?.success === true ? asking.data.questions : []
     const asked: AskedBefore = { tool, input, questions: questions.map((one) => one.question), blocked }
     const forPersons = questions.length > 0 || parsed.data.requires_user_interaction === true
-    const outsideWorktree = this.leavesWorktree(blocked)
+    const outside = this.outsideWorktree(blocked)
     const agreed =
-      (this.start.autonomy === 'autonomous' && !outsideWorktree) ||
-      [...this.allowed.values()].includes(allowance(asked, outsideWorktree ? blocked : undefined))
+      (this.start.autonomy === 'autonomous' && outside === undefined) ||
+      [...this.allowed.values()].includes(allowance(asked, outside))
     if (agreed && !forPersons)
       return [{ kind: 'reply', frames: [permission(requestId, decision(asked, { kind: 'allow', scope: 'once' }))] }]
     this.asked.set(requestId, asked)
@@ -85,9 +85,9 @@ export class Questions {
         },
       ]
     }
-    const outside = blocked !== undefined && this.leavesWorktree(blocked) ? `outside the worktree: ${blocked}` : ''
-    const detail = [description ?? '', reason ?? '', outside].filter((part) => part !== '').join(' · ')
-    const covers = coveredBy(asked, outsideWorktree ? blocked : undefined)
+    const where = outside === undefined ? '' : `outside the worktree: ${outside}`
+    const detail = [description ?? '', reason ?? '', where].filter((part) => part !== '').join(' · ')
+    const covers = coveredBy(asked, outside)
     const more = detail === '' ? {} : { detail }
     return [{ kind: 'asked', requestId, ask: { kind: 'approval', tool, input, ...more, covers } }]
   }
@@ -103,7 +103,7 @@ export class Questions {
     if (asked === undefined) return []
     this.asked.delete(requestId)
     if (answer.kind !== 'allow' || answer.scope === 'once') return [permission(requestId, decision(asked, answer))]
-    const allowed = allowance(asked, this.leavesWorktree(asked.blocked) ? asked.blocked : undefined)
+    const allowed = allowance(asked, this.outsideWorktree(asked.blocked))
     this.remember(requestId, allowed)
     return [permission(requestId, decision(asked, answer), { allowed_for_child: allowed })]
   }
@@ -118,10 +118,12 @@ export class Questions {
     this.allowed.delete(requestId)
   }
 
-  private leavesWorktree(path: string | undefined): boolean {
-    if (path === undefined) return false
+  /** The path, if it leaves the worktree. */
+  private outsideWorktree(path: string | undefined): string | undefined {
+    if (path === undefined) return undefined
     const { cwd } = this.start
-    return !(path === cwd || path.startsWith(`${cwd}/`)) || path.split('/').includes('..')
+    const isInside = (path === cwd || path.startsWith(`${cwd}/`)) && !path.split('/').includes('..')
+    return isInside ? undefined : path
   }
 }
 
